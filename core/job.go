@@ -71,11 +71,10 @@ func (s *JobSpec) Priority() uint32 {
 }
 
 // Payload is what a job runs. It is kept apart from the job because it is large, the
-// elements of an array share it, and nobody but an agent needs it. Exactly one of
-// Script and Argv is set.
+// elements of an array share it, and nobody but an agent needs it.
 type Payload struct {
-	Script      []byte   // a batch script with its #! line
-	Argv        []string // a command, not passed through a shell
+	Script      []byte   // a batch script with its #! line; empty: Argv is the command
+	Argv        []string // the script's arguments, or a command that no shell sees
 	Environment []string // NAME=value
 }
 

@@ -108,11 +108,9 @@ func validateText(field, value string, limit int) error {
 // which no operating system could pass on.
 func (p *Payload) Validate() error {
 	switch {
-	case len(p.Script) > 0 && len(p.Argv) > 0:
-		return Errorf(Invalid, "a job runs a script or a command, not both")
 	case len(p.Script) == 0 && len(p.Argv) == 0:
 		return Errorf(Invalid, "the job has nothing to run: give a script or a command")
-	case len(p.Argv) > 0 && p.Argv[0] == "":
+	case len(p.Script) == 0 && p.Argv[0] == "":
 		return Errorf(Invalid, "the command is empty")
 	}
 	if at := bytes.IndexByte(p.Script, 0); at >= 0 {
@@ -123,7 +121,7 @@ func (p *Payload) Validate() error {
 	}
 	for i, arg := range p.Argv {
 		if strings.IndexByte(arg, 0) >= 0 {
-			return Errorf(Invalid, "argument %d of the command has a NUL byte", i)
+			return Errorf(Invalid, "argument %d has a NUL byte", i)
 		}
 	}
 	for _, variable := range p.Environment {

@@ -454,8 +454,8 @@ func (x *JobSpec) GetArray() *ArraySpec {
 
 type Payload struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
-	Script        []byte                 `protobuf:"bytes,1,opt,name=script,proto3" json:"script,omitempty"`
-	Argv          []string               `protobuf:"bytes,2,rep,name=argv,proto3" json:"argv,omitempty"`
+	Script        []byte                 `protobuf:"bytes,1,opt,name=script,proto3" json:"script,omitempty"`           // empty: argv is the command
+	Argv          []string               `protobuf:"bytes,2,rep,name=argv,proto3" json:"argv,omitempty"`               // the script's arguments, or the command
 	Environment   []string               `protobuf:"bytes,3,rep,name=environment,proto3" json:"environment,omitempty"` // NAME=value
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
