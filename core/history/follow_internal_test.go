@@ -18,7 +18,7 @@ import (
 func cancelledJobs(t *testing.T, n int) *state.Store {
 	t.Helper()
 	var submit core.SubmitJobs
-	var cancel core.CancelJobs
+	cancel := core.CancelJobs{By: "ada"}
 	for i := range n {
 		spec := core.JobSpec{
 			Name: "j", User: "ada", Partition: core.DefaultPartition, Nodes: 1, Tasks: 1, CPUsPerTask: 1,
