@@ -25,7 +25,7 @@ func (r IndexRange) len() uint32 { return (r.Last-r.First)/r.Step + 1 }
 // NewIndexSet returns the set of the ranges, which must be in order and disjoint.
 func NewIndexSet(ranges []IndexRange) (IndexSet, error) {
 	for i, r := range ranges {
-		if r.Step == 0 || r.Last < r.First || (r.Last-r.First)%r.Step != 0 {
+		if r.Step == 0 || r.Last > maxArrayIndex || r.Last < r.First || (r.Last-r.First)%r.Step != 0 {
 			return IndexSet{}, Errorf(Invalid, "index range %d-%d:%d is malformed", r.First, r.Last, r.Step)
 		}
 		if i > 0 && r.First <= ranges[i-1].Last {
@@ -63,8 +63,12 @@ func (s IndexSet) Contains(index uint32) bool {
 	return false
 }
 
-// Without returns the set less one index.
+// Without returns the set less one index. To take the first index of a single range is
+// cheap however many ranges follow: that is how an array starts.
 func (s IndexSet) Without(index uint32) IndexSet {
+	if len(s.ranges) > 0 && s.ranges[0].First == index && s.ranges[0].Last == index {
+		return IndexSet{ranges: s.ranges[1:]}
+	}
 	kept := make([]IndexRange, 0, len(s.ranges)+1)
 	for _, r := range s.ranges {
 		if index < r.First || index > r.Last || (index-r.First)%r.Step != 0 {
@@ -113,13 +117,19 @@ func (s *IndexSet) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// MaxArrayElements bounds the elements of one array.
-const MaxArrayElements = 100_000
+// Bounds on one array. Its ranges are copied whenever one of them shrinks, so they are
+// few; 4 KiB of text, the most that a description may have, cannot write more.
+const (
+	MaxArrayElements = 100_000
+	MaxArrayRanges   = 2048
+
+	maxArrayIndex = 1<<31 - 1
+)
 
 // ParseArray reads the value of sbatch --array: "0-15", "1,3,5-7", "0-15:4", "0-99%10".
 func ParseArray(text string) (*ArraySpec, error) {
 	bad := func(what string) error {
-		return Errorf(Invalid, "array %q: %s; write it as 0-15, 1,3,5-7, 0-15:4 or 0-99%%10", text, what)
+		return Errorf(Invalid, "array %.80q: %s; write it as 0-15, 1,3,5-7, 0-15:4 or 0-99%%10", text, what)
 	}
 	list, limit, limited := strings.Cut(text, "%")
 	spec := &ArraySpec{Description: text}
@@ -143,6 +153,9 @@ func ParseArray(text string) (*ArraySpec, error) {
 		ranges = append(ranges, r)
 		if total += uint64(r.len()); total > MaxArrayElements {
 			return nil, bad(fmt.Sprintf("more than %d elements", MaxArrayElements))
+		}
+		if len(ranges) > MaxArrayRanges {
+			return nil, bad(fmt.Sprintf("more than %d ranges", MaxArrayRanges))
 		}
 	}
 	spec.Indices = IndexSet{ranges: ranges}

@@ -22,7 +22,8 @@ const (
 	MaxCPUsPerTask     = 1 << 16
 	MaxMemoryMiB       = 1 << 32
 	MaxTimeLimit       = 10 * 365 * 24 * time.Hour
-	MaxSubmissions     = 10_000 // in one SubmitJobs
+	MaxSubmissions     = 10_000  // in one SubmitJobs
+	MaxPayloadBytes    = 8 << 20 // script, arguments and environment together
 )
 
 // Validate checks that the job could be queued, whatever the cluster looks like, and
@@ -57,11 +58,21 @@ func (s *JobSpec) Validate() error {
 		return Errorf(Invalid, "time limit %v is not between one second and ten years", s.TimeLimit)
 	}
 	if s.Array != nil {
-		if n := s.Array.Indices.Len(); n == 0 || n > MaxArrayElements {
-			return Errorf(Invalid, "an array has 1 to %d elements, not %d", MaxArrayElements, n)
+		if err := s.Array.validate(); err != nil {
+			return err
 		}
 	}
 	return s.validateCounts()
+}
+
+func (a *ArraySpec) validate() error {
+	if n := a.Indices.Len(); n == 0 || n > MaxArrayElements {
+		return Errorf(Invalid, "an array has 1 to %d elements, not %d", MaxArrayElements, n)
+	}
+	if n := len(a.Indices.Ranges()); n > MaxArrayRanges {
+		return Errorf(Invalid, "an array has at most %d ranges of indices, not %d", MaxArrayRanges, n)
+	}
+	return validateText("array", a.Description, MaxPathBytes)
 }
 
 func (s *JobSpec) validateCounts() error {
@@ -107,6 +118,9 @@ func validateText(field, value string, limit int) error {
 // Validate checks what a job runs: a script starts with #!, and nothing has NUL bytes,
 // which no operating system could pass on.
 func (p *Payload) Validate() error {
+	if size := p.Size(); size > MaxPayloadBytes {
+		return Errorf(Invalid, "script, arguments and environment have %d bytes together, the limit is %d", size, MaxPayloadBytes)
+	}
 	switch {
 	case len(p.Script) == 0 && len(p.Argv) == 0:
 		return Errorf(Invalid, "the job has nothing to run: give a script or a command")
@@ -123,11 +137,17 @@ func (p *Payload) Validate() error {
 		if strings.IndexByte(arg, 0) >= 0 {
 			return Errorf(Invalid, "argument %d has a NUL byte", i)
 		}
+		if !utf8.ValidString(arg) {
+			return Errorf(Invalid, "argument %d is not valid UTF-8", i)
+		}
 	}
 	for _, variable := range p.Environment {
 		name, _, ok := strings.Cut(variable, "=")
 		if !ok || name == "" || strings.IndexByte(variable, 0) >= 0 {
 			return Errorf(Invalid, "environment entry %.40q is not NAME=value", variable)
+		}
+		if !utf8.ValidString(variable) {
+			return Errorf(Invalid, "environment variable %.40q is not valid UTF-8", name)
 		}
 	}
 	return nil
