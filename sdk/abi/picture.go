@@ -1,9 +1,6 @@
 package abi
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "encoding/binary"
 
 // PictureMagic opens a picture: "RWLP".
 const PictureMagic = 0x504c5752
@@ -208,12 +205,11 @@ func (p *Picture) Encode(dst []byte) {
 	le.PutUint32(dst[56:], uint32(len(p.StringEnds)))
 	le.PutUint32(dst[60:], 0)
 
-	offset := PictureHeaderSize + ColumnEntrySize*len(columns)
+	offset := align8(PictureHeaderSize + ColumnEntrySize*len(columns))
 	for i, c := range columns {
 		if c.rows >= 0 && c.len() != c.rows {
-			panic(fmt.Sprintf("picture column %d has %d rows, its table has %d", c.id, c.len(), c.rows))
+			panic(malformed("picture column # has # rows, its table has #", int(c.id), c.len(), c.rows))
 		}
-		offset = align8(offset)
 		entry := dst[PictureHeaderSize+ColumnEntrySize*i:]
 		le.PutUint16(entry[0:], c.id)
 		entry[2], entry[3] = c.kind, 0
@@ -221,7 +217,9 @@ func (p *Picture) Encode(dst []byte) {
 		le.PutUint32(entry[8:], uint32(c.len()))
 		le.PutUint32(entry[12:], 0)
 		c.write(dst[offset : offset+c.bytes()])
-		offset += c.bytes()
+		end := offset + c.bytes()
+		offset = align8(end)
+		clear(dst[end:offset]) // equal pictures are equal bytes
 	}
 }
 
@@ -232,25 +230,25 @@ func (p *Picture) Encode(dst []byte) {
 func OpenPicture(src []byte) (*Picture, error) {
 	le := binary.LittleEndian
 	if len(src) < PictureHeaderSize || le.Uint32(src) != PictureMagic {
-		return nil, fmt.Errorf("not a picture: %d bytes without its magic number", len(src))
+		return nil, malformed("not a picture: # bytes without its magic number", len(src))
 	}
 	if major := le.Uint16(src[4:]); major != Major {
-		return nil, fmt.Errorf("picture of ABI version %d, this is version %d", major, Major)
+		return nil, malformed("picture of ABI version #, this is version #", int(major), Major)
 	}
 	if size := le.Uint32(src[8:]); uint64(size) != uint64(len(src)) {
-		return nil, fmt.Errorf("picture says it has %d bytes, it has %d", size, len(src))
+		return nil, malformed("picture says it has # bytes, it has #", int(size), len(src))
 	}
 	p := &Picture{Cycle: le.Uint64(src[16:]), Now: int64(le.Uint64(src[24:])), Seed: le.Uint64(src[32:])}
 	count := int(le.Uint32(src[12:]))
 	if count > (len(src)-PictureHeaderSize)/ColumnEntrySize {
-		return nil, fmt.Errorf("picture of %d bytes cannot have %d columns", len(src), count)
+		return nil, malformed("picture of # bytes cannot have # columns", len(src), count)
 	}
 	const most = 1 << 28 // rows; keeps products within int on 32 bits
 	var sizes [5]int
 	for i := range sizes {
 		n := le.Uint32(src[40+4*i:])
 		if n > most {
-			return nil, fmt.Errorf("picture table %d has %d rows", i, n)
+			return nil, malformed("picture table # has # rows", i, int(n))
 		}
 		sizes[i] = int(n)
 	}
@@ -263,7 +261,7 @@ func OpenPicture(src []byte) (*Picture, error) {
 	}
 	for i := range known {
 		if !known[i].seen {
-			return nil, fmt.Errorf("picture lacks column %d", known[i].id)
+			return nil, malformed("picture lacks column #", int(known[i].id))
 		}
 	}
 	return p, p.check(sizes[3])
@@ -280,13 +278,13 @@ func openColumn(known []column, src, entry []byte) error {
 		end := uint64(offset) + uint64(count)*uint64(c.width)
 		switch {
 		case entry[2] != c.kind:
-			return fmt.Errorf("picture column %d has type %d, not %d", id, entry[2], c.kind)
+			return malformed("picture column # has type #, not #", int(id), int(entry[2]), int(c.kind))
 		case offset%8 != 0 || end > uint64(len(src)):
-			return fmt.Errorf("picture column %d lies outside the picture", id)
+			return malformed("picture column # lies outside the picture", int(id))
 		case c.rows >= 0 && uint64(count) != uint64(c.rows):
-			return fmt.Errorf("picture column %d has %d rows, its table has %d", id, count, c.rows)
+			return malformed("picture column # has # rows, its table has #", int(id), int(count), c.rows)
 		case c.seen:
-			return fmt.Errorf("picture column %d stands twice", id)
+			return malformed("picture column # stands twice", int(id))
 		}
 		c.seen = true
 		c.read(src[offset:end], int(count))
@@ -298,26 +296,26 @@ func openColumn(known []column, src, entry []byte) error {
 // check makes sure that every row number and string stands for something.
 func (p *Picture) check(sets int) error {
 	for i, set := range p.Jobs.Set {
-		if int(set) >= sets {
-			return fmt.Errorf("picture job %d has node set %d of %d", i, set, sets)
+		if int(set) >= sets && p.Nodes.Len() > 0 { // without nodes every set is empty
+			return malformed("picture job # has node set # of #", i, int(set), sets)
 		}
 	}
 	for i, node := range p.Running.Node {
 		if int(node) >= p.Nodes.Len() {
-			return fmt.Errorf("picture placement %d is on node %d of %d", i, node, p.Nodes.Len())
+			return malformed("picture placement # is on node # of #", i, int(node), p.Nodes.Len())
 		}
 	}
 	last := uint32(0)
 	for i, end := range p.StringEnds {
 		if end < last || int(end) > len(p.StringBytes) {
-			return fmt.Errorf("picture string %d is out of bounds", i)
+			return malformed("picture string # is out of bounds", i)
 		}
 		last = end
 	}
 	for _, column := range [][]uint32{p.Nodes.Name, p.Jobs.User} {
 		for i, s := range column {
 			if int(s) >= len(p.StringEnds) {
-				return fmt.Errorf("picture row %d names string %d of %d", i, s, len(p.StringEnds))
+				return malformed("picture row # names string # of #", i, int(s), len(p.StringEnds))
 			}
 		}
 	}

@@ -1,9 +1,6 @@
 package abi
 
-import (
-	"encoding/binary"
-	"fmt"
-)
+import "encoding/binary"
 
 // PlanMagic opens a plan: "RWLR".
 const PlanMagic = 0x524c5752
@@ -104,24 +101,24 @@ func (p *Plan) Encode(dst []byte) {
 func DecodePlan(src []byte, cycle uint64, nodes, jobs int) (*Plan, error) {
 	le := binary.LittleEndian
 	if len(src) < PlanHeaderSize || le.Uint32(src) != PlanMagic {
-		return nil, fmt.Errorf("not a plan: %d bytes without its magic number", len(src))
+		return nil, malformed("not a plan: # bytes without its magic number", len(src))
 	}
 	if major := le.Uint16(src[4:]); major != Major {
-		return nil, fmt.Errorf("plan of ABI version %d, this is version %d", major, Major)
+		return nil, malformed("plan of ABI version #, this is version #", int(major), Major)
 	}
 	proposals, listed := uint64(le.Uint32(src[12:])), uint64(le.Uint32(src[16:]))
 	if want := PlanHeaderSize + RecordSize*proposals + 4*listed; want != uint64(len(src)) || uint64(le.Uint32(src[8:])) != want {
-		return nil, fmt.Errorf("plan of %d bytes cannot hold %d proposals and %d nodes", len(src), proposals, listed)
+		return nil, malformed("plan of # bytes cannot hold # proposals and # nodes", len(src), int(proposals), int(listed))
 	}
 	if got := le.Uint64(src[24:]); got != cycle {
-		return nil, fmt.Errorf("plan answers cycle %d, this is cycle %d", got, cycle)
+		return nil, malformed("plan answers cycle #, this is cycle #", int(got), int(cycle))
 	}
 	p := &Plan{Cycle: cycle, Proposals: make([]Proposal, proposals), Nodes: make([]uint32, listed)}
 	list := src[PlanHeaderSize+RecordSize*proposals:]
 	for i := range p.Nodes {
 		p.Nodes[i] = le.Uint32(list[4*i:])
 		if uint64(p.Nodes[i]) >= uint64(nodes) {
-			return nil, fmt.Errorf("plan names node %d of %d", p.Nodes[i], nodes)
+			return nil, malformed("plan names node # of #", int(p.Nodes[i]), nodes)
 		}
 	}
 	for i := range p.Proposals {
@@ -140,13 +137,13 @@ func DecodePlan(src []byte, cycle uint64, nodes, jobs int) (*Plan, error) {
 func (r Proposal) check(i, jobs int, listed uint64) error {
 	switch {
 	case r.Kind != Start && r.Kind != Reserve && r.Kind != Skip:
-		return fmt.Errorf("proposal %d has the unknown kind %d", i, r.Kind)
+		return malformed("proposal # has the unknown kind #", i, int(r.Kind))
 	case uint64(r.Job) >= uint64(jobs):
-		return fmt.Errorf("proposal %d names job %d of %d", i, r.Job, jobs)
+		return malformed("proposal # names job # of #", i, int(r.Job), jobs)
 	case uint64(r.FirstNode)+uint64(r.NodeCount) > listed:
-		return fmt.Errorf("proposal %d names nodes outside its plan", i)
+		return malformed("proposal # names nodes outside its plan", i)
 	case r.Kind == Start && r.NodeCount == 0:
-		return fmt.Errorf("proposal %d starts job %d on no node", i, r.Job)
+		return malformed("proposal # starts job # on no node", i, int(r.Job))
 	}
 	return nil
 }
