@@ -138,7 +138,7 @@ func (k *checker) peersName(advertise string) {
 }
 
 func (k *checker) agent() {
-	k.addresses("agent.controllers", k.Agent.Controllers)
+	k.addresses("agent.controllers", withoutSockets(k.Agent.Controllers))
 	for _, name := range slices.Sorted(maps.Keys(k.Agent.Labels)) {
 		if core.ValidateNodeName(name) != nil {
 			k.addf("agent.labels", "label %.80q must have 1 to 63 letters, digits, '-', '_' or '.'", name)
@@ -163,6 +163,11 @@ func (k *checker) limits() {
 	k.atLeast("jobs.retention", k.Jobs.Retention, time.Second)
 	k.between("jobs.max_script", k.Jobs.MaxScript, KiB, maxScript)
 	k.atLeast("health.down_after", k.Health.DownAfter, time.Second)
+}
+
+// withoutSockets leaves out the addresses that are a Unix socket's, "unix:/path".
+func withoutSockets(list []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(address string) bool { return strings.HasPrefix(address, SocketPrefix+"/") })
 }
 
 func (k *checker) addresses(key string, list []string) {

@@ -74,6 +74,10 @@ type Log struct {
 	Format string `hcl:"format"` // text, json
 }
 
+// SocketPrefix starts the address of a controller on this machine that is reached over
+// the Unix socket in its data directory: "unix:/var/lib/rowel/rowel.sock".
+const SocketPrefix = "unix:"
+
 // Agent is what a compute node says of itself. Zero CPUs and Memory mean what the
 // machine has. SpoolDir is empty when it follows data_dir: use Config.Spool.
 type Agent struct {

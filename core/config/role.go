@@ -21,7 +21,7 @@ func (c *Config) CheckAgent() error {
 	if len(c.Agent.Controllers) == 0 {
 		k.addf("agent.controllers", `is empty: name the controllers, such as ["ctl-1.example.org:6817"]`)
 	}
-	for _, address := range c.Agent.Controllers {
+	for _, address := range withoutSockets(c.Agent.Controllers) {
 		if !c.Insecure && !isLoopback(address) {
 			k.addf("agent.controllers", "%q would be reached without TLS, which this version does not have: set insecure = true on a network that you trust", address)
 		}

@@ -131,3 +131,10 @@ func TestSpoolFollowsTheDataDirectory(t *testing.T) {
 		t.Errorf("spool is %s", got)
 	}
 }
+
+func TestAgentMayUseTheSocketOfItsOwnMachine(t *testing.T) {
+	c := parse(t, `agent { controllers = ["unix:/var/lib/rowel/rowel.sock"] }`)
+	if err := c.CheckAgent(); err != nil {
+		t.Errorf("a socket needs no TLS, but: %v", err)
+	}
+}
