@@ -167,20 +167,20 @@ func parseIndexRange(item string) (IndexRange, error) {
 	firstText, lastText, ranged := strings.Cut(span, "-")
 	first, err := strconv.ParseUint(firstText, 10, 31)
 	if err != nil {
-		return IndexRange{}, fmt.Errorf("%q is no index", item)
+		return IndexRange{}, fmt.Errorf("%.40q is no index", item)
 	}
 	r := IndexRange{First: uint32(first), Last: uint32(first), Step: 1}
 	if ranged {
 		last, err := strconv.ParseUint(lastText, 10, 31)
 		if err != nil || uint32(last) < r.First {
-			return IndexRange{}, fmt.Errorf("%q is no range", item)
+			return IndexRange{}, fmt.Errorf("%.40q is no range", item)
 		}
 		r.Last = uint32(last)
 	}
 	if stepped {
 		step, err := strconv.ParseUint(stepText, 10, 31)
 		if err != nil || step == 0 || !ranged {
-			return IndexRange{}, fmt.Errorf("%q has a bad step", item)
+			return IndexRange{}, fmt.Errorf("%.40q has a bad step", item)
 		}
 		r.Step = uint32(step)
 		r.Last = r.First + (r.Last-r.First)/r.Step*r.Step
