@@ -71,6 +71,7 @@ func TestCancelArrayCancelsPendingAsOneRecord(t *testing.T) {
 	r.report(running, core.JobCompleted)
 	want(t, "array", arrayOf(r, id), []string{"1_[1-4] CANCELLED", "1_0 CANCELLED"})
 	want(t, "startable", r.View().Job(id).Startable(), 0)
+	want(t, "running", r.View().Job(id).ArrayRunning, 0)
 }
 
 func TestCancelElementThatHasNotStarted(t *testing.T) {
