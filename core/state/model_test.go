@@ -154,7 +154,9 @@ func (m *model) startable(start core.Start) (elementName, bool) {
 		if node == nil || node.down || node.drain || slices.Contains(start.Nodes[:i], name) {
 			return elementName{}, false
 		}
-		if used, _ := m.used(name); !used.Plus(spec.PerNode()).FitsIn(node.capacity) {
+		// A node that shrank below what its jobs hold has nothing left of that, and still
+		// takes a job that asks for none of it.
+		if used, _ := m.used(name); !spec.PerNode().FitsIn(node.capacity.Minus(used)) {
 			return elementName{}, false
 		}
 	}

@@ -40,7 +40,7 @@ func TestChangedClosesAtNextEntry(t *testing.T) {
 
 func TestViewsOfOneIndexShareChanged(t *testing.T) {
 	s := New()
-	if s.View().Changed() != s.View().Changed() {
+	if first, second := s.View(), s.View(); first.Changed() != second.Changed() {
 		t.Error("two channels for one index")
 	}
 }
