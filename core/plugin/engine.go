@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
 	"github.com/tetratelabs/wazero/experimental"
 )
 
@@ -16,13 +17,17 @@ type engine struct {
 	cache   wazero.CompilationCache // nil: none
 }
 
+// features leaves out reference types, with which a guest could grow tables: they lie
+// in the host's heap, where no limit reaches them.
+const features = api.CoreFeaturesV2 &^ api.CoreFeatureReferenceTypes
+
 // newEngine compiles the module. The error of a module that is not valid, or that makes
 // the compiler panic, is for its author.
 func newEngine(ctx context.Context, module []byte, cache wazero.CompilationCache) (_ *engine, err error) {
 	// Interruption by wazero slows compiled code down several times, but without it a guest
 	// could neither be stopped nor be paused for the host's garbage collector.
 	// The memory limit is the allocator's, which can tell that it was reached.
-	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true).WithDebugInfoEnabled(false)
+	config := wazero.NewRuntimeConfig().WithCloseOnContextDone(true).WithDebugInfoEnabled(false).WithCoreFeatures(features)
 	if cache != nil {
 		config = config.WithCompilationCache(cache)
 	}

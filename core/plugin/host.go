@@ -95,6 +95,9 @@ func (h *Host) load(ctx context.Context, module []byte, limits Limits) (*Plugin,
 		return nil, fmt.Errorf("the module has %d bytes, the most is %d", len(module), MaxModuleSize)
 	}
 	sum := sha256.Sum256(module)
+	if module, err = preflight(module); err != nil {
+		return nil, err
+	}
 	p := newPlugin(hex.EncodeToString(sum[:]), limits, h.log)
 	if p.engine, err = h.build(ctx, module, p.sha256); err != nil {
 		return nil, err

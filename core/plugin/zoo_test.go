@@ -42,7 +42,7 @@ func TestEachKindOfBadGuestIsAFaultOfItsKind(t *testing.T) {
 		"panic":             {seedPanic, FaultTrap, "panic: it  [31mhurts at main.go:"},
 		"exit 0":            {seedExit, FaultExit, "exit code 0"},
 		"memory hog":        {seedHoard, FaultMemory, "more than its 128 MiB"},
-		"endless recursion": {seedRecursion, FaultMemory, "more than its 128 MiB"},
+		"endless recursion": {seedRecursion, FaultMemory, "more than its 48 MiB"},
 		"garbage":           {seedGarbage, FaultMalformed, "not a plan"},
 		"no answer at all":  {seedNothing, FaultMalformed, "not a plan"},
 		"30 MiB of zeros":   {seedZeros, FaultMalformed, "not a plan"},
@@ -57,6 +57,9 @@ func TestEachKindOfBadGuestIsAFaultOfItsKind(t *testing.T) {
 			limits := zooLimits
 			if test.kind == FaultDeadline {
 				limits.Deadline = 200 * time.Millisecond
+			}
+			if test.seed == seedRecursion {
+				limits.Memory = 48 << 20 // to be there sooner
 			}
 			bad, good := load(t, zooModule, limits), load(t, zooModule, zooLimits)
 			began := time.Now()
