@@ -1,0 +1,106 @@
+package test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rowelhq/rowel/core"
+	"github.com/rowelhq/rowel/core/api"
+)
+
+// BenchmarkSubmit measures durable submissions through the API of real controllers, one
+// job a request, from so many clients at once. docs/benchmarks.md has the figures.
+func BenchmarkSubmit(b *testing.B) {
+	for _, controllers := range []int{1, 3} {
+		for _, clients := range []int{1, 16, 256} {
+			b.Run(fmt.Sprintf("replicas=%d/clients=%d", controllers, clients), func(b *testing.B) {
+				c := newCluster(b, controllers, "")
+				job := c.script("bench", "true")
+				leader, err := api.NewClient([]string{c.leader().api}, 30*time.Second)
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer leader.Close()
+				latencies := make([]time.Duration, b.N)
+				var next atomic.Int64
+				var group sync.WaitGroup
+				b.ResetTimer()
+				for range clients {
+					group.Go(func() {
+						for {
+							i := next.Add(1) - 1
+							if i >= int64(b.N) {
+								return
+							}
+							began := time.Now()
+							if _, err := leader.Submit(context.Background(), api.NewRequestKey(), []core.Submission{job}); err != nil {
+								b.Error(err)
+								return
+							}
+							latencies[i] = time.Since(began)
+						}
+					})
+				}
+				group.Wait()
+				b.StopTimer()
+				report(b, "submits/s", latencies)
+			})
+		}
+	}
+}
+
+// BenchmarkTrueJobs measures jobs of /bin/true from submission to their durable end,
+// with real processes on one agent of eight slots.
+func BenchmarkTrueJobs(b *testing.B) {
+	c := newCluster(b, 1, "")
+	c.addAgent("n1", 8)
+	job := c.script("true", "")
+	job.Payload = core.Payload{Argv: []string{"/bin/true"}}
+	b.ResetTimer()
+	var ids []core.JobID
+	for left := b.N; left > 0; {
+		batch := min(left, 500)
+		ids = append(ids, c.submit(slices.Repeat([]core.Submission{job}, batch)...)...)
+		left -= batch
+	}
+	for _, id := range ids {
+		c.finish(id, 5*time.Minute)
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "jobs/s")
+}
+
+// BenchmarkSubmitToEnd measures one job at a time on an idle cluster: from the call that
+// submits it until its end is known to who waits.
+func BenchmarkSubmitToEnd(b *testing.B) {
+	c := newCluster(b, 1, "")
+	c.addAgent("n1", 2)
+	job := c.script("true", "")
+	job.Payload = core.Payload{Argv: []string{"/bin/true"}}
+	started := make([]time.Duration, b.N)
+	latencies := make([]time.Duration, b.N)
+	b.ResetTimer()
+	for i := range b.N {
+		began := time.Now()
+		ended := c.finish(c.submit(job)[0], time.Minute)
+		latencies[i], started[i] = time.Since(began), ended.StartedAt.Sub(ended.SubmittedAt)
+	}
+	b.StopTimer()
+	slices.Sort(started)
+	b.ReportMetric(milliseconds(started[len(started)/2]), "place-p50-ms")
+	report(b, "jobs/s", latencies)
+}
+
+func report(b *testing.B, unit string, latencies []time.Duration) {
+	slices.Sort(latencies)
+	b.ReportMetric(float64(len(latencies))/b.Elapsed().Seconds(), unit)
+	b.ReportMetric(milliseconds(latencies[len(latencies)/2]), "p50-ms")
+	b.ReportMetric(milliseconds(latencies[len(latencies)*99/100]), "p99-ms")
+	b.ReportMetric(0, "ns/op")
+}
+
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
