@@ -14,12 +14,18 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"github.com/rowelhq/rowel/core"
 	"github.com/rowelhq/rowel/core/wire"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(victimVariable); dir != "" {
+		runVictim(dir)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // patience bounds every wait of a test; a test that needs it has failed.
 const patience = 20 * time.Second
@@ -60,12 +66,24 @@ func (s *fakeStream) CloseResponse() error { return nil }
 // next returns the agent's next message.
 func (s *fakeStream) next() *wire.AgentMessage {
 	s.t.Helper()
-	select {
-	case m := <-s.sent:
-		return m
-	case <-time.After(patience):
-		s.t.Fatal("the agent sends nothing")
-		return nil
+	return s.nextThat("speaks", func(*wire.AgentMessage) bool { return true })
+}
+
+// nextThat returns the next message that is wanted. Others, heartbeats among them, do
+// not prolong the wait.
+func (s *fakeStream) nextThat(does string, wanted func(*wire.AgentMessage) bool) *wire.AgentMessage {
+	s.t.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case m := <-s.sent:
+			if wanted(m) {
+				return m
+			}
+		case <-late:
+			s.t.Fatalf("the agent never %s", does)
+			return nil
+		}
 	}
 }
 
@@ -115,19 +133,16 @@ func (s *fakeStream) acknowledge(reports ...core.JobReport) {
 // reports returns the next batch of reports.
 func (s *fakeStream) reports() []core.JobReport {
 	s.t.Helper()
-	for {
-		if message := s.next().GetReports(); message != nil {
-			var reports []core.JobReport
-			for _, m := range message.GetReports() {
-				report, err := wire.ToReport(m)
-				if err != nil {
-					s.t.Fatal(err)
-				}
-				reports = append(reports, report)
-			}
-			return reports
+	message := s.nextThat("reports", func(m *wire.AgentMessage) bool { return m.GetReports() != nil })
+	var reports []core.JobReport
+	for _, m := range message.GetReports().GetReports() {
+		report, err := wire.ToReport(m)
+		if err != nil {
+			s.t.Fatal(err)
 		}
+		reports = append(reports, report)
 	}
+	return reports
 }
 
 // report returns the next report, which must come alone, and acknowledges it.
@@ -290,7 +305,7 @@ func startBystander(t testing.TB, environment ...string) *exec.Cmd {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
+		_ = unix.Kill(-cmd.Process.Pid, unix.SIGKILL) // not reaped yet: the group is its own
 		_ = cmd.Wait()
 	})
 	within(t, "the bystander leads a session", func() bool {

@@ -12,6 +12,9 @@ import (
 // without a pause: during an election two of them may name each other.
 const maxRedirects = 2
 
+// complaintInterval is how often an operator hears that no leader can be found.
+const complaintInterval = 30 * time.Second
+
 // keepLinked keeps a stream to the leader until ctx is done. connected tells others
 // whether there is one.
 func (a *Agent) keepLinked(ctx context.Context, connected *atomic.Bool) {
@@ -20,6 +23,7 @@ func (a *Agent) keepLinked(ctx context.Context, connected *atomic.Bool) {
 		leader    string        // named by the last one asked
 		redirects int           // followed since the last pause
 		pause     time.Duration // the bound of the next one
+		complaint time.Time     // when the last was logged
 	)
 	for ctx.Err() == nil {
 		address := leader
@@ -32,32 +36,28 @@ func (a *Agent) keepLinked(ctx context.Context, connected *atomic.Bool) {
 		if ctx.Err() != nil {
 			return
 		}
-		a.logLoss(address, welcomed, err)
 		leader = ""
 		if welcomed && time.Since(began) > a.pace.steady {
 			pause, redirects = 0, 0
 		}
 		var elsewhere *NotLeaderError
-		if errors.As(err, &elsewhere) && elsewhere.Leader != "" {
+		switch {
+		case errors.As(err, &elsewhere):
 			leader = elsewhere.Leader
-			if redirects < maxRedirects {
-				redirects++
-				continue
-			}
+			a.logger.Debug("controller does not lead", "addr", address, "leader", leader)
+		case welcomed || time.Since(complaint) > complaintInterval:
+			complaint = time.Now()
+			a.logger.Warn("no stream to the leader, jobs run on", "addr", address, "error", err)
+		}
+		if leader != "" && redirects < maxRedirects {
+			redirects++
+			continue
 		}
 		redirects = 0
 		pause = min(max(2*pause, a.pace.backoffMin), a.pace.backoffMax)
 		if !sleep(ctx, rand.N(pause)) {
 			return
 		}
-	}
-}
-
-func (a *Agent) logLoss(address string, welcomed bool, err error) {
-	if welcomed {
-		a.logger.Warn("lost the leader, jobs run on", "addr", address, "error", err)
-	} else {
-		a.logger.Debug("no stream to a leader", "addr", address, "error", err)
 	}
 }
 

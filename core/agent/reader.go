@@ -27,13 +27,17 @@ type readers struct {
 	agent  *Agent
 	chunks chan<- *wire.OutputChunk
 
-	mu      sync.Mutex // guards cancels
-	cancels map[uint64]context.CancelFunc
+	mu      sync.Mutex // guards serving
+	serving map[uint64]*reader
 	running sync.WaitGroup
 }
 
+// reader is one request being served. Its identity matters: the leader may use a number
+// again as soon as it has stopped the request that bore it.
+type reader struct{ cancel context.CancelFunc }
+
 func newReaders(agent *Agent, chunks chan<- *wire.OutputChunk) *readers {
-	return &readers{agent: agent, chunks: chunks, cancels: map[uint64]context.CancelFunc{}}
+	return &readers{agent: agent, chunks: chunks, serving: map[uint64]*reader{}}
 }
 
 // start serves a request until it is done, stopped, or ctx ends. A request with the
@@ -42,10 +46,11 @@ func (r *readers) start(ctx context.Context, request *wire.ReadOutput) {
 	ctx, cancel := context.WithCancel(ctx)
 	number := request.GetRequest()
 	r.mu.Lock()
-	_, served := r.cancels[number]
-	full := len(r.cancels) >= maxReaders
+	this := &reader{cancel: cancel}
+	_, served := r.serving[number]
+	full := len(r.serving) >= maxReaders
 	if !served && !full {
-		r.cancels[number] = cancel
+		r.serving[number] = this
 	}
 	r.mu.Unlock()
 	if served {
@@ -59,7 +64,7 @@ func (r *readers) start(ctx context.Context, request *wire.ReadOutput) {
 		if full {
 			last.Error = "the node serves too many readers of output now: try again later"
 		} else {
-			defer r.stop(number)
+			defer r.release(number, this)
 			offset, err := r.serve(ctx, request)
 			last.Offset = offset
 			if err != nil {
@@ -76,9 +81,18 @@ func (r *readers) start(ctx context.Context, request *wire.ReadOutput) {
 func (r *readers) stop(number uint64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if cancel, ok := r.cancels[number]; ok {
-		cancel()
-		delete(r.cancels, number)
+	if served, ok := r.serving[number]; ok {
+		served.cancel()
+		delete(r.serving, number)
+	}
+}
+
+// release frees the number of a reader that is done, unless it is another's by now.
+func (r *readers) release(number uint64, done *reader) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.serving[number] == done {
+		delete(r.serving, number)
 	}
 }
 

@@ -20,11 +20,7 @@ func (s *fakeStream) read(request *wire.ReadOutput, job *core.Job) {
 // chunk returns the next chunk of output.
 func (s *fakeStream) chunk() *wire.OutputChunk {
 	s.t.Helper()
-	for {
-		if chunk := s.next().GetOutput(); chunk != nil {
-			return chunk
-		}
-	}
+	return s.nextThat("sends output", func(m *wire.AgentMessage) bool { return m.GetOutput() != nil }).GetOutput()
 }
 
 // rest collects chunks up to the last and returns the data and the last one's error.
@@ -96,10 +92,9 @@ func TestFollowEndsWithTheJob(t *testing.T) {
 	makePipe(t, job.Spec.WorkDir+"/go")
 	var got string
 	for done := false; !done; {
-		if chunk := s.next().GetOutput(); chunk != nil {
-			got += string(chunk.GetData())
-			done = chunk.GetDone()
-		}
+		chunk := s.chunk()
+		got += string(chunk.GetData())
+		done = chunk.GetDone()
 	}
 	if got != "two\nthree\n" {
 		t.Errorf("got %q, want two and three", got)
@@ -118,6 +113,20 @@ func TestStopOutputEndsAReader(t *testing.T) {
 		t.Errorf("got %q, error %q, want one", got, problem)
 	}
 	n.stop()
+}
+
+func TestReaderThatIsDoneLeavesItsNumberToTheNext(t *testing.T) {
+	r := newReaders(nil, nil)
+	old, next := &reader{}, &reader{}
+	r.serving[1] = next // the leader stopped the old one and used its number again
+	r.release(1, old)
+	if r.serving[1] != next {
+		t.Error("the old reader's end took the next one's number away")
+	}
+	r.release(1, next)
+	if len(r.serving) != 0 {
+		t.Error("a reader that is done still counts")
+	}
 }
 
 func TestReadOutputSaysWhyThereIsNone(t *testing.T) {
