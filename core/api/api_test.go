@@ -255,3 +255,21 @@ func TestOversizedScriptIsRefused(t *testing.T) {
 		t.Errorf("got %v, want Exhausted", err)
 	}
 }
+
+func TestFullDiskRefusesJobsAndTakesCancels(t *testing.T) {
+	r := alone(t, false)
+	client := r.local()
+	first, err := client.Submit(t.Context(), NewRequestKey(), []core.Submission{sleepJob(uint32(os.Getuid()))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.full = core.Errorf(core.Exhausted, "the disk is full")
+	_, err = client.Submit(t.Context(), NewRequestKey(), []core.Submission{sleepJob(uint32(os.Getuid()))})
+	if core.KindOf(err) != core.Exhausted || err.Error() != "the disk is full" {
+		t.Errorf("submitting gives %v, want why not", err)
+	}
+	outcomes, err := client.Cancel(t.Context(), []core.JobRef{{ID: first.Jobs[0]}})
+	if err != nil || outcomes[0] != nil {
+		t.Errorf("cancelling gives %v, %v", outcomes, err)
+	}
+}

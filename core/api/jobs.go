@@ -27,6 +27,9 @@ func (s jobService) submit(ctx context.Context, id identity, q *wire.SubmitReque
 	if err := s.allowWrite(id); err != nil {
 		return nil, err
 	}
+	if err := s.config.Admit(); err != nil {
+		return nil, err
+	}
 	command := core.SubmitJobs{RequestKey: q.GetRequestKey()}
 	if command.RequestKey == "" {
 		command.RequestKey = NewRequestKey()

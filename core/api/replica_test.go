@@ -28,6 +28,7 @@ type replica struct {
 	leads   atomic.Bool
 	leader  atomic.Pointer[Leader]
 	agents  fakeAgents
+	full    error // why no job is taken in
 	past    []*core.Job
 	address string // TCP
 	socket  string
@@ -59,6 +60,7 @@ func newReplica(t *testing.T, name string, store *state.Store, apply *sync.Mutex
 		},
 		Heard:  func(string) (time.Time, float64, bool) { return time.Time{}, 0, false },
 		Status: func() *wire.StatusResponse { return &wire.StatusResponse{Name: name} },
+		Admit:  func() error { return r.full },
 		Refuse: func() error { return nil },
 		Logger: hclog.NewNullLogger(),
 	})

@@ -57,6 +57,8 @@ type Config struct {
 	Heard func(node string) (at time.Time, load float64, ok bool)
 	// Status describes this controller, without what the view holds.
 	Status func() *wire.StatusResponse
+	// Admit returns why no job can be taken in at the moment, or nil.
+	Admit func() error
 	// Refuse returns why nothing can be served, nil in a living controller.
 	Refuse func() error
 

@@ -17,7 +17,7 @@ import (
 // Bounds on what the file may ask for.
 const (
 	maxGuestMemory = 4 * GiB // what a wasm32 module can address
-	maxScript      = 64 * MiB
+	maxScript      = core.MaxPayloadBytes / 2 // leaves as much for the environment
 	minTimeout     = 5 * time.Millisecond // hashicorp/raft refuses less
 )
 
@@ -128,6 +128,7 @@ func (k *checker) raft() {
 	k.positive("raft.snapshot_threshold", r.SnapshotThreshold)
 	k.positive("raft.trailing_logs", r.TrailingLogs)
 	k.atLeast("raft.stall_timeout", r.StallTimeout, minTimeout)
+	k.between("raft.disk_reserve", r.DiskReserve, 0, TiB)
 }
 
 // peersName checks that a static peer list names this controller.

@@ -51,6 +51,7 @@ type Raft struct {
 	SnapshotThreshold int           `hcl:"snapshot_threshold"` // log entries
 	TrailingLogs      int           `hcl:"trailing_logs"`      // log entries
 	StallTimeout      time.Duration `hcl:"stall_timeout"`
+	DiskReserve       Size          `hcl:"disk_reserve"` // 0: none
 }
 
 // Expect returns how many empty controllers make a new cluster together: what the file
@@ -129,6 +130,7 @@ func Default() *Config {
 			SnapshotThreshold: 16384,
 			TrailingLogs:      10240,
 			StallTimeout:      5 * time.Second,
+			DiskReserve:       128 * MiB,
 		},
 		Probes:    Listener{Enabled: true, Listen: ":6823"},
 		Metrics:   Listener{Enabled: true, Listen: "127.0.0.1:6822"},

@@ -48,6 +48,7 @@ type Controller struct {
 	health    *health.Monitor
 	dispatch  *dispatch.Dispatch
 	api       *api.Server
+	space     *space
 
 	refusal atomic.Pointer[error] // why nothing is served any more
 }
@@ -138,6 +139,7 @@ func (c *Controller) openSocket(context.Context) (err error) {
 // openRooms makes the parts that work on the open state.
 func (c *Controller) openRooms(context.Context) error {
 	view := c.store.View
+	c.space = newSpace(c.config.DataDir, c.config.Raft.DiskReserve, c.log.Named("space"))
 	c.health = health.New(health.Config{DownAfter: c.config.Health.DownAfter, HeartbeatEvery: heartbeatEvery},
 		view, c.member, time.Now, c.log.Named("health"))
 	c.dispatch = dispatch.New(dispatch.Config{Leader: c.config.Name, Heartbeat: heartbeatEvery},
@@ -155,6 +157,7 @@ func (c *Controller) openRooms(context.Context) error {
 		History:        c.history.Query,
 		Heard:          c.health.LastHeard,
 		Status:         c.status,
+		Admit:          c.space.admit,
 		Refuse:         c.refuse,
 		Logger:         c.log.Named("api"),
 	})
@@ -172,6 +175,7 @@ func (c *Controller) Run(ctx context.Context) error {
 		parts.AddTask("metrics", func(ctx context.Context) error { return c.serveMetrics(ctx, c.listeners.Metrics) })
 	}
 	parts.AddTask("readiness", c.followReadiness)
+	parts.AddTask("space", c.space.run)
 	parts.AddTask("history", func(ctx context.Context) error { return c.history.Run(ctx, c.store.View) })
 	parts.AddTask("api", func(ctx context.Context) error {
 		return c.api.Serve(ctx, c.listeners.API, c.listeners.Socket)

@@ -86,6 +86,7 @@ func newMetrics(c *Controller) *metrics {
 	gauge("raft_index", "Raft log indexes.", "of", raftIndexes)
 	gauge("jobs", "Jobs that the state keeps, by state; elements of arrays count each.", "state", jobsByState)
 	gauge("nodes", "Nodes by state.", "state", nodesByState)
+	gauge("disk_free_bytes", "Room under the data directory.", "", func(c *Controller) map[string]float64 { return one(float64(c.space.size())) })
 	gauge("agents_connected", "Agents with a stream to this controller.", "", func(c *Controller) map[string]float64 { return one(float64(c.dispatch.Sessions())) })
 	gauge("history_index", "Raft index up to which job history is on disk.", "", func(c *Controller) map[string]float64 { return one(float64(c.history.Index())) })
 	counter("scheduler_cycles", "Scheduling cycles with a policy's answer or failure.", "", func(c *Controller) map[string]float64 { return one(float64(c.scheduler.Stats().Cycles)) })

@@ -53,6 +53,9 @@ func (c *Controller) status() *wire.StatusResponse {
 	if raft.WaitsFor != "" {
 		status.Warnings = append(status.Warnings, raft.WaitsFor)
 	}
+	if c.space.low() {
+		status.Warnings = append(status.Warnings, c.space.warning())
+	}
 	if leadership.Leading {
 		status.Policy = c.policyStatus()
 		if status.Policy.CircuitOpen {
