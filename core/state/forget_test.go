@@ -19,8 +19,7 @@ func TestForgetDropsOldJobsAndRequests(t *testing.T) {
 		t.Error("the old job is still there")
 	}
 	wantState(r, waiting, core.JobPending)
-	counts := r.View().Counts()
-	want(t, "left", counts.Total(), 1)
+	want(t, "left", r.View().Counts().Total(), 1)
 }
 
 func TestForgetKeepsWhatEndedLater(t *testing.T) {

@@ -19,7 +19,7 @@ type head struct {
 type Counts [core.JobBootFail + 1]uint64
 
 // Of returns the number of jobs in state s, 0 for a state that does not exist.
-func (c *Counts) Of(s core.JobState) uint64 {
+func (c Counts) Of(s core.JobState) uint64 {
 	if int(s) >= len(c) {
 		return 0
 	}
@@ -27,7 +27,7 @@ func (c *Counts) Of(s core.JobState) uint64 {
 }
 
 // Total returns the number of jobs in any state.
-func (c *Counts) Total() uint64 {
+func (c Counts) Total() uint64 {
 	var total uint64
 	for _, n := range c {
 		total += n

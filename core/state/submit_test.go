@@ -29,8 +29,7 @@ func TestSubmitArrayIsOneRecord(t *testing.T) {
 	r := newReplica(t)
 	id := r.submit(job(array(t, "1-5:2%2")))[0]
 	want(t, "records", arrayOf(r, id), []string{"1_[1-5:2%2] PENDING"})
-	counts := r.View().Counts()
-	want(t, "pending", counts.Of(core.JobPending), 3)
+	want(t, "pending", r.View().Counts().Of(core.JobPending), 3)
 }
 
 func TestSubmitAgainGivesFirstAnswer(t *testing.T) {
@@ -38,8 +37,7 @@ func TestSubmitAgainGivesFirstAnswer(t *testing.T) {
 	first := one[core.Submitted](r, submission("k", job(), job()))
 	again := one[core.Submitted](r, submission("k", job(), job()))
 	want(t, "again", again, core.Submitted{Jobs: first.Jobs, Duplicate: true})
-	counts := r.View().Counts()
-	want(t, "jobs", counts.Total(), 2)
+	want(t, "jobs", r.View().Counts().Total(), 2)
 }
 
 func TestSubmitAgainInOneEntryGivesFirstAnswer(t *testing.T) {

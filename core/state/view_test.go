@@ -60,9 +60,8 @@ func TestViewListsJobsByPhase(t *testing.T) {
 	want(t, "terminal", ids(slices.Collect(v.Terminal())), jobs[3:])
 	want(t, "all", ids(slices.Collect(v.Jobs())), jobs)
 	want(t, "on node", ids(slices.Collect(v.JobsOn("n1"))), jobs[1:3])
-	counts := v.Counts()
-	want(t, "completing", counts.Of(core.JobCompleting), 1)
-	want(t, "no such state", counts.Of(core.JobState(200)), 0)
+	want(t, "completing", v.Counts().Of(core.JobCompleting), 1)
+	want(t, "no such state", v.Counts().Of(core.JobState(200)), 0)
 }
 
 func TestJobsOnIsNotFooledByPrefix(t *testing.T) {
