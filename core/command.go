@@ -78,13 +78,16 @@ type Reported struct {
 }
 
 // RegisterNode says that an agent speaks for a node. If another registration spoke for
-// it before, the node's facts are replaced and its jobs stay as they are. Result: nil.
+// it before, the node's facts are replaced and its jobs stay as they are, unless the
+// machine was started anew in between: then nothing of them is left, and they end as
+// NODE_FAIL. Result: nil.
 type RegisterNode struct {
 	Name     string
 	Address  string
 	Labels   map[string]string
 	Capacity Resources
 	Agent    string
+	BootID   string // empty: not known
 	Version  string
 	OS       string
 }

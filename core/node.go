@@ -29,6 +29,7 @@ type Node struct {
 	// Agent is the registration that speaks for the node: random, made each time an
 	// agent process starts.
 	Agent   string
+	BootID  string // changes when the machine starts anew
 	Version string // of the agent
 	OS      string // such as "linux 6.18.0 amd64"
 

@@ -21,7 +21,7 @@ func TestHelloRegistersTheNode(t *testing.T) {
 	hello := n.accept().welcome()
 	want := &wire.RegisterNode{
 		Name: "n1", Labels: map[string]string{"rack": "r1"}, Capacity: &wire.Resources{Cpus: 4, MemoryMib: 1024},
-		Agent: n.agent.incarnation, Version: "test", Os: osName(),
+		Agent: n.agent.incarnation, BootId: n.agent.boot, Version: "test", Os: osName(),
 	}
 	if diff := cmp.Diff(want, hello.GetNode(), protocmp.Transform()); diff != "" {
 		t.Errorf("node (-want +got):\n%s", diff)

@@ -114,6 +114,7 @@ func (a *Agent) hello() *wire.AgentHello {
 			Labels:   a.cfg.Labels,
 			Capacity: a.capacity,
 			Agent:    a.incarnation,
+			BootID:   a.boot,
 			Version:  a.cfg.Version,
 			OS:       osName(),
 		}),

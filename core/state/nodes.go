@@ -21,11 +21,15 @@ func (e *entry) registerNode(c core.RegisterNode) error {
 	if err := validateRegistration(c); err != nil {
 		return err
 	}
+	if before := e.node(c.Name); before != nil && before.BootID != "" && c.BootID != "" && before.BootID != c.BootID {
+		e.failJobsOn(c.Name, "was started anew while the job ran")
+	}
 	node := e.editNode(c.Name)
 	node.Address = c.Address
 	node.Labels = c.Labels
 	node.Capacity = c.Capacity
 	node.Agent = c.Agent
+	node.BootID = c.BootID
 	node.Version = c.Version
 	node.OS = c.OS
 	node.RegisteredAt = e.at
@@ -46,7 +50,7 @@ func validateRegistration(c core.RegisterNode) error {
 	if len(c.Labels) > maxLabels {
 		return core.Errorf(core.Invalid, "node %s has %d labels, the limit is %d", c.Name, len(c.Labels), maxLabels)
 	}
-	size := len(c.Address) + len(c.Agent) + len(c.Version) + len(c.OS)
+	size := len(c.Address) + len(c.Agent) + len(c.BootID) + len(c.Version) + len(c.OS)
 	for _, key := range slices.Sorted(maps.Keys(c.Labels)) {
 		size += len(key) + len(c.Labels[key])
 	}
@@ -91,7 +95,7 @@ func (e *entry) markNodes(c core.MarkNodes) error {
 		}
 		e.setDown(e.editNode(mark.Name), mark.Down, reason)
 		if mark.Down {
-			e.failJobsOn(mark.Name, reason)
+			e.failJobsOn(mark.Name, "is down: "+reason)
 		}
 	}
 	return nil
@@ -105,13 +109,13 @@ func (e *entry) setDown(node *core.Node, down bool, reason string) {
 }
 
 // failJobsOn ends what held resources on a node that is gone, also on its other nodes.
-func (e *entry) failJobsOn(node, reason string) {
+func (e *entry) failJobsOn(node, fate string) {
 	e.flush()
 	for _, job := range collect[core.Job](e.txn, tableJobs, indexNode, nodeKey(node)) {
 		job = e.editJob(job.ID)
 		e.end(job, core.JobNodeFail)
 		job.Reason = core.ReasonNodeDown
-		job.Message = shorten("node "+node+" is down: "+reason, maxMessageBytes)
+		job.Message = shorten("node "+node+" "+fate, maxMessageBytes)
 	}
 }
 

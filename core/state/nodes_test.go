@@ -34,6 +34,23 @@ func TestRegisterNodeAgainKeepsJobsAndDrain(t *testing.T) {
 	want(t, "reason", node.DrainReason, "fan")
 }
 
+// A machine that was started anew has none of its old processes, whatever the agent's
+// files say: nothing may be launched there as if it had never run.
+func TestRegisterNodeAfterABootFailsTheJobsOfBefore(t *testing.T) {
+	r := newReplica(t)
+	boot := func(id string) {
+		r.accepted(core.RegisterNode{Name: "n1", BootID: id, Capacity: core.Resources{CPUs: 4}})
+	}
+	boot("monday")
+	id := r.run("n1")
+	boot("monday")
+	want(t, "state after the agent alone restarted", r.View().Job(id).State, core.JobRunning)
+	boot("tuesday")
+	want(t, "state", r.View().Job(id).State, core.JobNodeFail)
+	want(t, "message", r.View().Job(id).Message, "node n1 was started anew while the job ran")
+	want(t, "free", r.View().Node("n1").Free().CPUs, 4)
+}
+
 func TestRegisterNodeClearsDown(t *testing.T) {
 	r := newReplica(t)
 	r.addNode("n1", 4, 0)

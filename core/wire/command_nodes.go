@@ -12,6 +12,7 @@ func FromRegisterNode(c core.RegisterNode) *RegisterNode {
 		Agent:    c.Agent,
 		Version:  c.Version,
 		Os:       c.OS,
+		BootId:   c.BootID,
 	}
 }
 
@@ -25,6 +26,7 @@ func ToRegisterNode(m *RegisterNode) core.RegisterNode {
 		Agent:    m.GetAgent(),
 		Version:  m.GetVersion(),
 		OS:       m.GetOs(),
+		BootID:   m.GetBootId(),
 	}
 }
 

@@ -754,6 +754,7 @@ type RegisterNode struct {
 	Agent         string                 `protobuf:"bytes,5,opt,name=agent,proto3" json:"agent,omitempty"`
 	Version       string                 `protobuf:"bytes,6,opt,name=version,proto3" json:"version,omitempty"`
 	Os            string                 `protobuf:"bytes,7,opt,name=os,proto3" json:"os,omitempty"`
+	BootId        string                 `protobuf:"bytes,8,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -833,6 +834,13 @@ func (x *RegisterNode) GetVersion() string {
 func (x *RegisterNode) GetOs() string {
 	if x != nil {
 		return x.Os
+	}
+	return ""
+}
+
+func (x *RegisterNode) GetBootId() string {
+	if x != nil {
+		return x.BootId
 	}
 	return ""
 }
@@ -1458,7 +1466,8 @@ func (x *StoredRequest) GetTimeUnixNano() int64 {
 	return 0
 }
 
-// Closes the stream: a snapshot without it was cut short.
+// Closes the stream: a snapshot without it was cut short. Behind it stand eight bytes,
+// the CRC-64/ECMA of everything before them, big-endian.
 type SnapshotEnd struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Records       uint64                 `protobuf:"varint,1,opt,name=records,proto3" json:"records,omitempty"` // before this one
@@ -1563,7 +1572,7 @@ const file_core_wire_log_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\tR\x06reason\x12\x18\n" +
 	"\amessage\x18\x05 \x01(\tR\amessage\x12\x1b\n" +
 	"\texit_code\x18\x06 \x01(\x05R\bexitCode\x12\x16\n" +
-	"\x06signal\x18\a \x01(\x05R\x06signal\"\xa4\x02\n" +
+	"\x06signal\x18\a \x01(\x05R\x06signal\"\xbd\x02\n" +
 	"\fRegisterNode\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x12:\n" +
@@ -1571,7 +1580,8 @@ const file_core_wire_log_proto_rawDesc = "" +
 	"\bcapacity\x18\x04 \x01(\v2\x13.rowel.v1.ResourcesR\bcapacity\x12\x14\n" +
 	"\x05agent\x18\x05 \x01(\tR\x05agent\x12\x18\n" +
 	"\aversion\x18\x06 \x01(\tR\aversion\x12\x0e\n" +
-	"\x02os\x18\a \x01(\tR\x02os\x1a9\n" +
+	"\x02os\x18\a \x01(\tR\x02os\x12\x17\n" +
+	"\aboot_id\x18\b \x01(\tR\x06bootId\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"]\n" +

@@ -787,6 +787,7 @@ type Node struct {
 	RegisteredAt  *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=registered_at,json=registeredAt,proto3" json:"registered_at,omitempty"`
 	ChangedAt     *timestamppb.Timestamp `protobuf:"bytes,16,opt,name=changed_at,json=changedAt,proto3" json:"changed_at,omitempty"`
 	ModifyIndex   uint64                 `protobuf:"varint,17,opt,name=modify_index,json=modifyIndex,proto3" json:"modify_index,omitempty"`
+	BootId        string                 `protobuf:"bytes,18,opt,name=boot_id,json=bootId,proto3" json:"boot_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -938,6 +939,13 @@ func (x *Node) GetModifyIndex() uint64 {
 		return x.ModifyIndex
 	}
 	return 0
+}
+
+func (x *Node) GetBootId() string {
+	if x != nil {
+		return x.BootId
+	}
+	return ""
 }
 
 type Member struct {
@@ -1132,7 +1140,7 @@ const file_core_wire_types_proto_rawDesc = "" +
 	"\texit_code\x18\x12 \x01(\x05R\bexitCode\x12\x16\n" +
 	"\x06signal\x18\x13 \x01(\x05R\x06signal\x12!\n" +
 	"\fcancelled_by\x18\x14 \x01(\tR\vcancelledBy\x12!\n" +
-	"\fmodify_index\x18\x15 \x01(\x04R\vmodifyIndex\"\x87\x05\n" +
+	"\fmodify_index\x18\x15 \x01(\x04R\vmodifyIndex\"\xa0\x05\n" +
 	"\x04Node\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x18\n" +
 	"\aaddress\x18\x02 \x01(\tR\aaddress\x122\n" +
@@ -1154,7 +1162,8 @@ const file_core_wire_types_proto_rawDesc = "" +
 	"\rregistered_at\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\fregisteredAt\x129\n" +
 	"\n" +
 	"changed_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\tchangedAt\x12!\n" +
-	"\fmodify_index\x18\x11 \x01(\x04R\vmodifyIndex\x1a9\n" +
+	"\fmodify_index\x18\x11 \x01(\x04R\vmodifyIndex\x12\x17\n" +
+	"\aboot_id\x18\x12 \x01(\tR\x06bootId\x1a9\n" +
 	"\vLabelsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"t\n" +
