@@ -3,18 +3,23 @@ package test
 import (
 	"context"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/rowelhq/rowel/core"
 	"github.com/rowelhq/rowel/core/api"
 )
 
 // BenchmarkSubmit measures durable submissions through the API of real controllers, one
-// job a request, from so many clients at once. docs/benchmarks.md has the figures.
+// job a request, from so many clients at once. xR is the rate as a multiple of R, what
+// the same disk does of bare fdatasync at the same time. docs/benchmarks.md has the
+// figures.
 func BenchmarkSubmit(b *testing.B) {
 	for _, controllers := range []int{1, 3} {
 		for _, clients := range []int{1, 16, 256} {
@@ -49,6 +54,7 @@ func BenchmarkSubmit(b *testing.B) {
 				group.Wait()
 				b.StopTimer()
 				report(b, "submits/s", latencies)
+				b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/syncRate(b, c.dir), "xR")
 			})
 		}
 	}
@@ -104,3 +110,25 @@ func report(b *testing.B, unit string, latencies []time.Duration) {
 }
 
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// syncRate returns how often a second a file of the directory can be appended to and
+// synced: the rate R of a log that waits for the disk once an entry.
+func syncRate(b *testing.B, dir string) float64 {
+	b.Helper()
+	file, err := os.CreateTemp(dir, "sync")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer file.Close()
+	page := make([]byte, 4096)
+	count, began := 0, time.Now()
+	for ; time.Since(began) < time.Second; count++ {
+		if _, err := file.Write(page); err != nil {
+			b.Fatal(err)
+		}
+		if err := unix.Fdatasync(int(file.Fd())); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return float64(count) / time.Since(began).Seconds()
+}

@@ -47,7 +47,6 @@ func NewClient(addresses []string, patience time.Duration) (*Client, error) {
 		c.patience = DefaultPatience
 	}
 	options := []connect.ClientOption{
-		connect.WithGRPC(),
 		connect.WithInterceptors(newCaller()),
 		connect.WithReadMaxBytes(MaxMessageBytes),
 		connect.WithSendMaxBytes(MaxMessageBytes),
