@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/tetratelabs/wazero"
+
+	"github.com/rowelhq/rowel/core/plugin/meter"
 )
 
 // codeCache is the directory that keeps the machine code of one module, sealed with a
@@ -80,9 +82,10 @@ func (c codeCache) seal() error {
 	return nil
 }
 
-// sum hashes names and contents of the code files.
+// sum hashes names and contents of the code files, and what made the module of the plugin's.
 func (c codeCache) sum() (string, error) {
 	hash := sha256.New()
+	fmt.Fprintf(hash, "meter %d\n", meter.Version)
 	for _, path := range c.files() {
 		code, err := os.ReadFile(path)
 		if err != nil {

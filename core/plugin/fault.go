@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,6 +18,7 @@ const (
 	FaultTrap      FaultKind = "trap"      // a panic, or an instruction that cannot go on
 	FaultExit      FaultKind = "exit"      // the guest ended itself, with whatever code
 	FaultDeadline  FaultKind = "deadline"  // no answer in time
+	FaultFuel      FaultKind = "fuel"      // no answer within so much work
 	FaultMemory    FaultKind = "memory"    // died of asking for more than its limit
 	FaultMalformed FaultKind = "malformed" // an answer that is none
 	FaultOutput    FaultKind = "output"    // an answer that is too large
@@ -36,13 +36,14 @@ func (f *Fault) Error() string { return fmt.Sprintf("guest fault %s: %v", f.Kind
 // Unwrap returns the cause.
 func (f *Fault) Unwrap() error { return f.Cause }
 
-// classify turns the error of a call into the fault that it is. ctx is the call's own,
-// which ends at the deadline.
-func classify(ctx context.Context, err error, denied bool, limits Limits, words string) *Fault {
+// classify turns the error of a call into the fault that it is.
+func classify(err error, denied bool, limits Limits, words string) *Fault {
 	var exit *sys.ExitError
 	switch {
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+	case errors.Is(err, errDeadline):
 		return &Fault{FaultDeadline, fmt.Errorf("no answer within %v", limits.Deadline.Round(time.Millisecond))}
+	case errors.Is(err, errOutOfFuel):
+		return &Fault{FaultFuel, fmt.Errorf("no answer within %d units of fuel", limits.Fuel)}
 	case denied:
 		return &Fault{FaultMemory, fmt.Errorf("it needs more than its %d MiB of memory", limits.Memory>>20)}
 	case errors.As(err, &exit):

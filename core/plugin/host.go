@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-hclog"
+
+	"github.com/rowelhq/rowel/core/plugin/meter"
 )
 
 // MaxModuleSize is the largest module that is accepted, in bytes.
@@ -26,6 +28,7 @@ type Config struct {
 // Limits are the bounds of one plugin. What is zero has the default.
 type Limits struct {
 	Memory   int64         // bytes of one instance, default 256 MiB
+	Fuel     int64         // of one call, default 20e9 units; package meter says what one buys
 	Deadline time.Duration // of one call, default 5 s
 	Strikes  int           // how many within Window open the circuit, default 3
 	Window   time.Duration // default 10 min
@@ -37,6 +40,9 @@ func (l Limits) withDefaults() (Limits, error) {
 	if l.Memory == 0 {
 		l.Memory = 256 << 20
 	}
+	if l.Fuel == 0 {
+		l.Fuel = 20e9
+	}
 	if l.Deadline == 0 {
 		l.Deadline = 5 * time.Second
 	}
@@ -46,7 +52,7 @@ func (l Limits) withDefaults() (Limits, error) {
 	if l.Window == 0 {
 		l.Window = 10 * time.Minute
 	}
-	if l.Memory < pageSize || l.Memory > maxMemory || l.Deadline < 0 || l.Strikes < 0 || l.Window < 0 {
+	if l.Memory < pageSize || l.Memory > maxMemory || l.Fuel < 0 || l.Deadline < 0 || l.Strikes < 0 || l.Window < 0 {
 		return l, fmt.Errorf("limits %+v: memory is from 64 KiB to 4 GiB, the others are positive", l)
 	}
 	return l, nil
@@ -95,9 +101,6 @@ func (h *Host) load(ctx context.Context, module []byte, limits Limits) (*Plugin,
 		return nil, fmt.Errorf("the module has %d bytes, the most is %d", len(module), MaxModuleSize)
 	}
 	sum := sha256.Sum256(module)
-	if module, err = preflight(module); err != nil {
-		return nil, err
-	}
 	p := newPlugin(hex.EncodeToString(sum[:]), limits, h.log)
 	if p.engine, err = h.build(ctx, module, p.sha256); err != nil {
 		return nil, err
@@ -110,11 +113,22 @@ func (h *Host) load(ctx context.Context, module []byte, limits Limits) (*Plugin,
 	return p, nil
 }
 
-// build compiles the module, from the cache where that works. A cache that cannot be
-// read or written costs time, never a plugin.
+// build compiles the module with a fuel counter in it, from the cache where that works. A
+// cache that cannot be read or written costs time, never a plugin.
 func (h *Host) build(ctx context.Context, module []byte, sha string) (*engine, error) {
 	h.compile.Lock()
 	defer h.compile.Unlock()
+	module, err := preflight(module)
+	if err != nil {
+		return nil, err
+	}
+	// Only of a valid module does the rewriter know what it means.
+	if err := validate(ctx, module); err != nil {
+		return nil, err
+	}
+	if module, err = meter.Instrument(module); err != nil {
+		return nil, err
+	}
 	if h.cacheDir != "" {
 		e, err := buildCached(ctx, module, openCodeCache(h.cacheDir, sha))
 		if err == nil {

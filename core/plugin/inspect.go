@@ -9,6 +9,7 @@ import (
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
 
+	"github.com/rowelhq/rowel/core/plugin/meter"
 	"github.com/rowelhq/rowel/sdk/abi"
 )
 
@@ -55,7 +56,8 @@ func inspect(module wazero.CompiledModule, memoryLimit int64) error {
 	}
 	for _, f := range module.ImportedFunctions() {
 		from, name, _ := f.Import()
-		known := from == abi.ImportModule && name == abi.ImportLog || from == wasiModule && slices.Contains(wasiFunctions, name)
+		known := from == abi.ImportModule && name == abi.ImportLog || from == wasiModule && slices.Contains(wasiFunctions, name) ||
+			from == meter.ImportModule // the meter has put it there itself
 		if !known {
 			return fmt.Errorf("the module imports %q from %q, which no plugin is given", name, from)
 		}

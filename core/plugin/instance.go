@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 
 	"github.com/rowelhq/rowel/sdk/abi"
 )
@@ -31,6 +32,8 @@ func (e *engine) start(ctx context.Context, limits Limits, out *output) (*instan
 	if i.module, err = e.instantiate(ctx, i.memory, out); err != nil {
 		return i, err
 	}
+	internal := i.module.(experimental.InternalModule)
+	out.tank.counter = internal.Global(internal.NumGlobal() - 1) // meter puts it last
 	if initialize := i.module.ExportedFunction(abi.ExportInitialize); initialize != nil {
 		if _, err := initialize.Call(ctx); err != nil {
 			return i, err

@@ -21,6 +21,7 @@ const (
 // output takes what a guest says in one call. Only the call's goroutine uses it.
 type output struct {
 	log  hclog.Logger
+	tank *tank
 	tail []byte
 
 	lines, bytes, dropped int
@@ -40,6 +41,15 @@ func (o *output) Write(p []byte) (int, error) {
 	}
 	o.tail = append(o.tail, p...)
 	return len(p), nil
+}
+
+// printer is the guest's standard output and error. One call of fd_write may bring
+// millions of pieces: the deadline holds between them too.
+type printer struct{ *output }
+
+func (p printer) Write(b []byte) (int, error) {
+	p.tank.check()
+	return p.output.Write(b)
 }
 
 // logLine passes a line on, within the bounds.

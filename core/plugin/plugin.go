@@ -28,11 +28,12 @@ type Plugin struct {
 	engine  *engine       // nil: closed
 	current *instance     // nil: the next call starts one
 	output  output
+	tank    tank
 }
 
 func newPlugin(sha string, limits Limits, log hclog.Logger) *Plugin {
 	p := &Plugin{sha256: sha, limits: limits, log: log, breaker: newBreaker(limits), turn: make(chan struct{}, 1)}
-	p.output.log = log
+	p.output.log, p.output.tank = log, &p.tank
 	p.turn <- struct{}{}
 	return p
 }
@@ -71,7 +72,7 @@ func (p *Plugin) Manifest() abi.Manifest { return p.manifest }
 func (p *Plugin) SHA256() string { return p.sha256 }
 
 // Cycle runs one scheduling cycle. It blocks while another call runs, and then at most
-// for the deadline. Any failure of the guest is a *Fault, counts as a strike, and costs the
+// for the deadline and one step of the guest. Any failure of the guest is a *Fault, counts as a strike, and costs the
 // instance: the next call has a fresh one. When ctx ends first, its error is returned
 // and nobody is blamed. An open circuit does not stop Cycle: whether to ask is the caller's decision.
 func (p *Plugin) Cycle(ctx context.Context, picture *abi.Picture) (*abi.Plan, error) {
@@ -90,7 +91,7 @@ func (p *Plugin) Cycle(ctx context.Context, picture *abi.Picture) (*abi.Plan, er
 	took := time.Since(began)
 	p.ledger.change(func(s *Stats) {
 		s.Cycles++
-		s.LastDuration = took
+		s.LastDuration, s.LastFuel = took, p.tank.used
 		if err == nil {
 			s.MemoryPages = pages
 		}
@@ -105,51 +106,58 @@ func (p *Plugin) Cycle(ctx context.Context, picture *abi.Picture) (*abi.Plan, er
 	return plan, nil
 }
 
-// guarded runs f on the current instance, or a fresh one, under the deadline, and throws
-// the instance away after any error. Only who has the turn may call it.
+// guarded runs f on the current instance, or a fresh one, within the limits of fuel and
+// time, and throws the instance away after any error. Only who has the turn may call it.
 func (p *Plugin) guarded(ctx context.Context, f func(context.Context, *instance) error) error {
 	p.output.reset()
 	defer p.output.finish()
-	bounded, cancel := context.WithTimeout(ctx, p.limits.Deadline)
-	defer cancel()
-	if p.current == nil {
-		var err error
-		p.current, err = p.engine.start(bounded, p.limits, &p.output)
-		if err != nil {
-			fault := p.blame(ctx, bounded, err)
-			var f *Fault
-			if errors.As(fault, &f) {
-				fault = &Fault{FaultStart, fmt.Errorf("it does not start: %w", f.Cause)}
-			}
-			p.discard(ctx)
-			return fault
+	p.tank.begin(ctx, p.limits)
+	err := p.ensure(ctx)
+	if err == nil {
+		err = f(ctx, p.current)
+		if spent := p.tank.end(); err == nil {
+			err = spent
 		}
+		err = p.blame(ctx, err)
+	}
+	if err != nil {
+		p.discard(ctx)
+	}
+	return err
+}
+
+// ensure starts an instance if there is none.
+func (p *Plugin) ensure(ctx context.Context) error {
+	if p.current != nil {
+		return nil
+	}
+	var err error
+	p.current, err = p.engine.start(ctx, p.limits, &p.output)
+	err = p.blame(ctx, err)
+	var fault *Fault
+	if errors.As(err, &fault) {
+		return &Fault{FaultStart, fmt.Errorf("it does not start: %w", fault.Cause)}
+	}
+	if err == nil {
 		p.ledger.change(func(s *Stats) { s.Instances++ })
 	}
-	if err := f(bounded, p.current); err != nil {
-		err = p.blame(ctx, bounded, err)
-		p.discard(ctx)
-		return err
-	}
-	if p.current.module.IsClosed() { // the deadline struck between the answer and here
-		p.discard(ctx)
-	}
-	return nil
+	return err
 }
 
 // blame says whose fault an error is: the caller's, if it gave up, or the guest's.
-func (p *Plugin) blame(caller, bounded context.Context, err error) error {
+func (p *Plugin) blame(ctx context.Context, err error) error {
 	var fault *Fault
-	if errors.As(err, &fault) {
-		return fault
+	if err == nil || errors.As(err, &fault) {
+		return err
 	}
-	if caller.Err() != nil {
-		return fmt.Errorf("call the guest: %w", context.Cause(caller))
+	if errors.Is(err, errCallerGone) {
+		return fmt.Errorf("call the guest: %w", context.Cause(ctx))
 	}
-	return classify(bounded, err, p.current.memory.denied, p.limits, p.output.words())
+	return classify(err, p.current.memory.denied, p.limits, p.output.words())
 }
 
 func (p *Plugin) discard(ctx context.Context) {
+	p.tank.drain()
 	if p.current != nil {
 		p.current.close(context.WithoutCancel(ctx))
 		p.current = nil
@@ -176,7 +184,7 @@ func (p *Plugin) Reset() { p.breaker.reset() }
 // Stats returns the figures so far. It does not wait for a call that runs.
 func (p *Plugin) Stats() Stats {
 	s := p.ledger.read()
-	s.Open = p.breaker.isOpen()
+	s.Open, s.FuelLimit = p.breaker.isOpen(), p.limits.Fuel
 	return s
 }
 

@@ -12,6 +12,8 @@ type Stats struct {
 	Strikes      map[FaultKind]uint64 // faults, and what the scheduler held against it
 	LastStrike   *StrikeRecord        // nil: none yet
 	LastDuration time.Duration        // of the last cycle, as the host sees it
+	LastFuel     int64                // units that the last cycle used, also where it failed
+	FuelLimit    int64                // that a cycle may use
 	Instances    uint64               // started; one more than were thrown away
 	MemoryPages  uint32               // of 64 KiB, of the instance after its last good cycle
 	Open         bool                 // the circuit is open
