@@ -76,11 +76,11 @@ func (h *helpers) bulk(instruction []byte) uint32 {
 // the first of it, in the direction that an overlapping copy needs. What reaches outside
 // memory traps before anything is written, as the instruction would.
 func (h *helpers) pieces(out, instruction []byte, fill bool) []byte {
-	out = trapOutside(ifBig(out), localTo)
+	out = trapOutside(ifBig(out), instruction, localTo)
 	if fill {
 		return append(h.loop(out, func(out []byte) []byte { return ahead(out, instruction, localTo) }), opEnd)
 	}
-	out = trapOutside(out, localFrom)
+	out = trapOutside(out, instruction, localFrom)
 	out = append(out, opLocalGet, localTo, opLocalGet, localFrom, opI32LeU, opIf, blockEmpty)
 	out = h.loop(out, func(out []byte) []byte { return ahead(out, instruction, localTo, localFrom) })
 	out = h.loop(append(out, opElse), func(out []byte) []byte { return back(out, instruction) })
@@ -93,11 +93,13 @@ func ifBig(out []byte) []byte {
 	return append(out, opI32GtU, opIf, blockEmpty)
 }
 
-// trapOutside traps unless memory reaches as far as what begins at the address.
-func trapOutside(out []byte, address byte) []byte {
+// trapOutside has the whole instruction trap if what begins at the address reaches
+// outside memory.
+func trapOutside(out, instruction []byte, address byte) []byte {
 	out = append(out, opLocalGet, address, opI64ExtendI32U, opLocalGet, localSize, opI64ExtendI32U, opI64Add)
 	out = append(out, opMemorySize, 0, opI64ExtendI32U, opI64Const, 16, opI64Shl)
-	return append(out, opI64GtU, opIf, blockEmpty, opUnreachable, opEnd)
+	out = append(out, opI64GtU, opIf, blockEmpty, opLocalGet, localTo, opLocalGet, localFrom, opLocalGet, localSize)
+	return append(append(out, instruction...), opEnd)
 }
 
 // loop repeats and pays for a piece while there is more than one.
