@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 	"sync"
@@ -20,6 +21,16 @@ func TestErrorKindsAndSentencesCrossTheWire(t *testing.T) {
 		got := fromWire(toWire(sent))
 		if core.KindOf(got) != kind || got.Error() != sent.Error() {
 			t.Errorf("%s arrives as %s: %v", kind, core.KindOf(got), got)
+		}
+	}
+}
+
+// TestRequestCutShortByAStopMayBeDone: a client must try it again elsewhere, with the
+// same key.
+func TestRequestCutShortByAStopMayBeDone(t *testing.T) {
+	for _, cut := range []error{context.Canceled, context.DeadlineExceeded} {
+		if got := fromWire(toWire(fmt.Errorf("propose: %w", cut))); core.KindOf(got) != core.Unknown {
+			t.Errorf("%v arrives as %s: %v", cut, core.KindOf(got), got)
 		}
 	}
 }

@@ -18,6 +18,10 @@ import (
 // of them can answer: long enough for an election.
 const DefaultPatience = 15 * time.Second
 
+// maxPause bounds the wait between two rounds of asking every controller: an election
+// takes about a second, and who waits for it should not oversleep.
+const maxPause = 150 * time.Millisecond
+
 // Client talks to a cluster through any of its controllers. When the one it uses stops
 // answering or cannot serve, it tries the others in turn. Safe for concurrent use.
 type Client struct {
@@ -105,7 +109,7 @@ func (c *Client) call(ctx context.Context, repeatable bool, do func(context.Cont
 		if err := sleep(ctx, pause); err != nil {
 			return core.Errorf(core.Unknown, "interrupted while waiting for the controller: %w", err)
 		}
-		pause = min(2*pause, time.Second)
+		pause = min(2*pause, maxPause)
 	}
 }
 

@@ -34,11 +34,11 @@ func toWire(err error) error {
 		return err
 	}
 	kind := core.KindOf(err)
-	code := codes[kind]
 	if kind == core.Internal && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)) {
-		code = connect.CodeOf(err)
+		// The server ends every request when it stops, wherever that has got to.
+		kind = core.Unknown
 	}
-	status := connect.NewError(code, errors.New(err.Error()))
+	status := connect.NewError(codes[kind], errors.New(err.Error()))
 	status.Meta().Set(kindHeader, kind.String())
 	return status
 }

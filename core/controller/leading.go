@@ -96,6 +96,24 @@ func (h handover) Stop(ctx context.Context) error {
 	defer cancel()
 	if err := h.member.TransferLeadership(ctx); err != nil {
 		h.log.Info("leadership not handed over", "error", err)
+		return nil
 	}
+	h.awaitSuccessor(ctx)
 	return nil
+}
+
+// awaitSuccessor stays until another leads: its election needs votes, perhaps this
+// one's, and clients that ask here meanwhile are passed on.
+func (h handover) awaitSuccessor(ctx context.Context) {
+	for {
+		leadership, changed := h.member.Leadership()
+		if leadership.LeaderID != "" && !leadership.Leading {
+			return
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
