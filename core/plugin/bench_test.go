@@ -1,10 +1,14 @@
 package plugin
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
+
+	"github.com/rowelhq/rowel/core/plugin/meter"
 	"github.com/rowelhq/rowel/sdk"
 	"github.com/rowelhq/rowel/sdk/abi"
 	"github.com/rowelhq/rowel/sdk/backfill"
@@ -50,6 +54,58 @@ func BenchmarkCycle(b *testing.B) {
 	})
 }
 
+// BenchmarkMetering runs the embedded policy with and without a fuel counter, in turn,
+// and reports the ratio.
+func BenchmarkMetering(b *testing.B) {
+	metered := load(b, Embedded(), Limits{Memory: 1 << 30})
+	plain := loadUnmetered(b, Embedded(), Limits{Memory: 1 << 30})
+	eachSize(b, func(b *testing.B, p *abi.Picture) {
+		var with, without time.Duration
+		for b.Loop() {
+			began := time.Now()
+			if _, err := metered.Cycle(b.Context(), p); err != nil {
+				b.Fatal(err)
+			}
+			middle := time.Now()
+			if _, err := plain.Cycle(b.Context(), p); err != nil {
+				b.Fatal(err)
+			}
+			with += middle.Sub(began)
+			without += time.Since(middle)
+		}
+		b.ReportMetric(float64(with)/float64(without), "metered/plain")
+		b.ReportMetric(float64(metered.Stats().LastFuel)/1e6, "Munits")
+	})
+}
+
+// loadUnmetered loads a module as it is: nothing would stop it.
+func loadUnmetered(b *testing.B, module []byte, limits Limits) *Plugin {
+	limits, err := limits.withDefaults()
+	if err != nil {
+		b.Fatal(err)
+	}
+	p := newPlugin("", limits, hclog.NewNullLogger())
+	if p.engine, err = newEngine(b.Context(), module, nil); err != nil {
+		b.Fatal(err)
+	}
+	if err := p.introduce(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { _ = p.Close(context.Background()) })
+	return p
+}
+
+func BenchmarkInstrument(b *testing.B) {
+	b.SetBytes(int64(len(Embedded())))
+	for b.Loop() {
+		out, err := meter.Instrument(Embedded())
+		if err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(float64(len(out))/float64(len(Embedded())), "size")
+	}
+}
+
 func BenchmarkEmptyCycle(b *testing.B) {
 	policy := load(b, Embedded(), Limits{})
 	p := sdktest.New().Nodes(1, 1, 1).Picture()
@@ -87,6 +143,17 @@ func BenchmarkLoad(b *testing.B) {
 			}
 		})
 	}
+}
+
+// BenchmarkCollectWhileLooping measures the host's garbage collector against a guest that
+// never ends.
+func BenchmarkCollectWhileLooping(b *testing.B) {
+	policy := load(b, zooModule, zooLimits)
+	var longest time.Duration
+	for b.Loop() {
+		longest = max(longest, collectWhileLooping(b, policy, 20))
+	}
+	b.ReportMetric(float64(longest.Microseconds())/1000, "longest-ms")
 }
 
 // BenchmarkRestart measures what a fault costs: the fault and a cycle on a new instance.

@@ -23,10 +23,9 @@ const sealFile = "sha256"
 
 func openCodeCache(root, sha string) codeCache { return codeCache{filepath.Join(root, sha)} }
 
-// buildCached compiles with the cache. After any error the cache is empty again, so
-// that a damaged one heals.
-func buildCached(ctx context.Context, module []byte, c codeCache) (*engine, error) {
-	sealed := c.check() == nil
+// buildCached compiles with the cache, which is emptied first unless it is sealed. After
+// any error the cache is empty again, so that a damaged one heals.
+func buildCached(ctx context.Context, module []byte, c codeCache, sealed bool) (*engine, error) {
 	if !sealed {
 		if err := os.RemoveAll(c.dir); err != nil {
 			return nil, fmt.Errorf("empty the code cache: %w", err)

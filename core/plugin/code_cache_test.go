@@ -1,10 +1,15 @@
 package plugin
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"github.com/rowelhq/rowel/core/plugin/meter"
 )
 
 // machineCode returns the files of the cache that hold code.
@@ -83,6 +88,23 @@ func TestCacheThatCannotBeWrittenCostsOnlyTime(t *testing.T) {
 	p, err := host.Load(t.Context(), "least.wasm", minimal().bytes(), Limits{})
 	must(t, err)
 	must(t, p.Close(t.Context()))
+}
+
+func TestCodeOfAnotherRewriterIsNotUsed(t *testing.T) {
+	cfg := Config{CacheDir: t.TempDir()}
+	cache := openCodeCache(cfg.CacheDir, loadWith(t, cfg, minimal().bytes(), Limits{}).SHA256())
+	must(t, cache.check())
+	code, err := os.ReadFile(machineCode(t, cfg.CacheDir)[0])
+	must(t, err)
+	for version, same := range map[int]bool{meter.Version: true, meter.Version + 1: false} {
+		hash := sha256.New()
+		fmt.Fprintf(hash, "meter %d\n%q %d\n", version, filepath.Base(machineCode(t, cfg.CacheDir)[0]), len(code))
+		hash.Write(code)
+		must(t, os.WriteFile(filepath.Join(cache.dir, sealFile), []byte(hex.EncodeToString(hash.Sum(nil))), 0o600))
+		if err := cache.check(); (err == nil) != same {
+			t.Errorf("version %d: %v", version, err)
+		}
+	}
 }
 
 func flip(t *testing.T, file string, at func(size int) int) {

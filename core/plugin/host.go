@@ -122,19 +122,23 @@ func (h *Host) build(ctx context.Context, module []byte, sha string) (*engine, e
 	if err != nil {
 		return nil, err
 	}
-	// Only of a valid module does the rewriter know what it means.
-	if err := validate(ctx, module); err != nil {
-		return nil, err
+	cache := openCodeCache(h.cacheDir, sha)
+	sealed := h.cacheDir != "" && cache.check() == nil
+	if !sealed { // what is sealed was valid when it was compiled
+		if err := validate(ctx, module); err != nil {
+			return nil, err
+		}
 	}
-	if module, err = meter.Instrument(module); err != nil {
+	metered, err := meter.Instrument(module) // knows what a module means only if it is valid
+	if err != nil {
 		return nil, err
 	}
 	if h.cacheDir != "" {
-		e, err := buildCached(ctx, module, openCodeCache(h.cacheDir, sha))
+		e, err := buildCached(ctx, metered, cache, sealed)
 		if err == nil {
 			return e, nil
 		}
 		h.log.Debug("compiling without the plugin cache", "sha256", sha, "error", err)
 	}
-	return newEngine(ctx, module, nil)
+	return newEngine(ctx, metered, nil)
 }

@@ -114,12 +114,9 @@ func (p *Plugin) guarded(ctx context.Context, f func(context.Context, *instance)
 	p.tank.begin(ctx, p.limits)
 	err := p.ensure(ctx)
 	if err == nil {
-		err = f(ctx, p.current)
-		if spent := p.tank.end(); err == nil {
-			err = spent
-		}
-		err = p.blame(ctx, err)
+		err = p.blame(ctx, f(ctx, p.current))
 	}
+	p.tank.end()
 	if err != nil {
 		p.discard(ctx)
 	}

@@ -47,18 +47,15 @@ func (t *tank) begin(ctx context.Context, limits Limits) {
 	t.limit, t.used, t.deadline, t.caller = limits.Fuel, 0, t.last.Add(limits.Deadline), ctx.Err
 }
 
-// end brings used up to date. The last steps may have gone beyond the limit.
-func (t *tank) end() error {
+// end brings used up to date. It is within the limit: what a guest has left over from one
+// call was granted within the limit of that one.
+func (t *tank) end() {
 	if t.counter == nil { // ended before the instance was made
-		return nil
+		return
 	}
 	left := int64(t.counter.Get())
 	t.used += t.granted - left
 	t.granted = left
-	if t.used > t.limit {
-		return errOutOfFuel
-	}
-	return nil
 }
 
 // drain forgets the guest.
