@@ -158,6 +158,7 @@ func (k *checker) agent() {
 
 func (k *checker) limits() {
 	k.between("plugins.memory", k.Plugins.Memory, MiB, maxGuestMemory)
+	k.positive("plugins.fuel", k.Plugins.Fuel)
 	k.atLeast("plugins.deadline", k.Plugins.Deadline, time.Millisecond)
 	k.positive("plugins.strikes", k.Plugins.Strikes)
 	k.positive("scheduler.max_jobs_per_cycle", k.Scheduler.MaxJobsPerCycle)

@@ -95,6 +95,7 @@ type Agent struct {
 type Plugins struct {
 	Policy   string        `hcl:"policy"` // path of a .wasm file, or empty
 	Memory   Size          `hcl:"memory"`
+	Fuel     int           `hcl:"fuel"`     // of one call, in millions of units
 	Deadline time.Duration `hcl:"deadline"` // of one call
 	Strikes  int           `hcl:"strikes"`  // until the circuit opens
 }
@@ -136,7 +137,7 @@ func Default() *Config {
 		Metrics:   Listener{Enabled: true, Listen: "127.0.0.1:6822"},
 		Log:       Log{Level: "info", Format: "text"},
 		Agent:     Agent{KillWait: 30 * time.Second},
-		Plugins:   Plugins{Memory: 256 * MiB, Deadline: 5 * time.Second, Strikes: 3},
+		Plugins:   Plugins{Memory: 256 * MiB, Fuel: 20_000, Deadline: 5 * time.Second, Strikes: 3},
 		Scheduler: Scheduler{MaxJobsPerCycle: 10_000},
 		Jobs:      Jobs{Retention: time.Hour, MaxScript: 4 * MiB},
 		Health:    Health{DownAfter: time.Minute},

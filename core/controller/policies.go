@@ -59,6 +59,7 @@ func (c *Controller) openPlugins(ctx context.Context) (err error) {
 func (c *Controller) load(ctx context.Context, name string, wasm []byte) (policy, error) {
 	limits := plugin.Limits{
 		Memory:   int64(c.config.Plugins.Memory),
+		Fuel:     int64(c.config.Plugins.Fuel) * 1e6,
 		Deadline: c.config.Plugins.Deadline,
 		Strikes:  c.config.Plugins.Strikes,
 	}

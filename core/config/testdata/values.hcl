@@ -33,4 +33,5 @@ plugins {
   memory   = "1KiB"
   deadline = "0s"
   strikes  = 0
+  fuel     = 0
 }
