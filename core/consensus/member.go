@@ -28,6 +28,7 @@ type Member struct {
 	reads    *reads
 	monitor  *monitor
 	raft     atomic.Pointer[raft.Raft] // nil until the store belongs to a cluster
+	wire     *guardedTransport         // raft's; guarded by startMu
 
 	startMu  sync.Mutex  // held while raft is being built
 	starting atomic.Bool // raft is being built: its panics are the caller's errors
@@ -137,12 +138,13 @@ func (m *Member) startRaft() (err error) {
 		err = errDead
 	}
 	if err != nil {
-		guarded.stop() // the stream closes with the member
+		m.wg.Go(func() { _ = guarded.Close() }) // waits for handshakes, one of which may have called
 		if death, dead := m.Death(); dead {
 			err = death.Cause
 		}
 		return fmt.Errorf("start raft on %s: %w", m.cfg.DataDir, err)
 	}
+	m.wire = guarded
 	m.raft.Store(r)
 	m.monitor.attach(r)
 	return nil
@@ -199,14 +201,19 @@ func (m *Member) Close(ctx context.Context) error {
 // shutDown may block for as long as a disk does.
 func (m *Member) shutDown() error {
 	m.startMu.Lock() // a start that is under way finishes first
-	r := m.raft.Load()
+	r, transport := m.raft.Load(), m.wire
 	m.startMu.Unlock()
 	var stopped raft.Future
 	if r != nil {
 		stopped = r.Shutdown()
 	}
+	// Closing also ends RPCs that raft would wait for. A raft that has stopped by itself
+	// closes nothing the second time.
+	if transport != nil {
+		_ = transport.Close()
+	}
 	if m.stream != nil {
-		_ = m.stream.Close() // also ends RPCs that raft would wait for
+		_ = m.stream.Close()
 	}
 	var err error
 	if stopped != nil {

@@ -106,9 +106,6 @@ func inspectStore(path string) error {
 			return err
 		}
 		return s.db.View(func(tx *bolt.Tx) error {
-			if size := tx.Size(); size > info.Size() {
-				return fmt.Errorf("%w: the file was cut short: %d bytes of %d", ErrCorrupt, info.Size(), size)
-			}
 			if s.logBucket(tx) == nil || s.stableBucket(tx) == nil {
 				return fmt.Errorf("%w: a bucket is missing", ErrCorrupt)
 			}
@@ -150,6 +147,9 @@ func (s *store) load(readOnly bool) (err error) {
 	if s.file, err = os.Stat(s.path); err != nil {
 		return err
 	}
+	if err := s.db.View(s.checkLength); err != nil {
+		return err
+	}
 	if !readOnly {
 		if err := s.makeBuckets(); err != nil {
 			return err
@@ -161,6 +161,15 @@ func (s *store) load(readOnly bool) (err error) {
 		}
 		return nil
 	})
+}
+
+// checkLength refuses a file that ends before its last page, which the map would answer
+// with SIGBUS.
+func (s *store) checkLength(tx *bolt.Tx) error {
+	if size := tx.Size(); size > s.file.Size() {
+		return fmt.Errorf("%w: the file was cut short: %d bytes of %d", ErrCorrupt, s.file.Size(), size)
+	}
+	return nil
 }
 
 // makeBuckets writes only if a bucket is missing: opening a store changes no byte.

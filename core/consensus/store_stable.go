@@ -37,8 +37,15 @@ func (s *store) Get(key []byte) (value []byte, err error) {
 	return value, err
 }
 
-// SetUint64 stores a number and returns when it is on disk.
-func (s *store) SetUint64(key []byte, value uint64) error { return s.Set(key, encodeUint64(value)) }
+// SetUint64 stores a number and returns when it is on disk. A number that is there
+// already is not written: raft stores the term again at every start, before it has read
+// the log, and a start that fails must leave the file as it was.
+func (s *store) SetUint64(key []byte, value uint64) error {
+	if current, err := s.GetUint64(key); err == nil && current == value {
+		return nil
+	}
+	return s.Set(key, encodeUint64(value))
+}
 
 // GetUint64 returns a number, or an error that says "not found".
 func (s *store) GetUint64(key []byte) (uint64, error) {
