@@ -16,9 +16,9 @@ import (
 
 // Bounds on what the file may ask for.
 const (
-	maxGuestMemory = 4 * GiB // what a wasm32 module can address
+	maxGuestMemory = 4 * GiB                  // what a wasm32 module can address
 	maxScript      = core.MaxPayloadBytes / 2 // leaves as much for the environment
-	minTimeout     = 5 * time.Millisecond // hashicorp/raft refuses less
+	minTimeout     = 5 * time.Millisecond     // hashicorp/raft refuses less
 )
 
 // Check reports everything wrong with the configuration whatever the role. Parse has

@@ -60,7 +60,6 @@ var errFuel = errors.New("out of fuel")
 type guest struct {
 	runtime wazero.Runtime
 	module  api.Module
-	counter api.Global // nil of an original
 
 	grant, limit     int64
 	granted, used    int64
