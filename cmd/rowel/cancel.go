@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -76,7 +75,7 @@ func cancel(c *cli.Context) error {
 			failed = true
 			text := outcomes[i].Error()
 			result.Error = &text
-			warn(c.App.ErrWriter, fmt.Sprintf("job %s: %s", refText(ref), text))
+			warn(c.App.ErrWriter, text)
 		}
 		output.Results = append(output.Results, result)
 	}

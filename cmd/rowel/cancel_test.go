@@ -13,7 +13,7 @@ func TestCancelTellsAboutEachJobThatFails(t *testing.T) {
 	f := newFakeAPI(t)
 	f.unknown = "8_3"
 	got := f.run(t, "cancel", "7", "8_3", "12_[1-2]")
-	if diff := cmp.Diff(result{1, "", "rowel: job 8_3: there is no job 8_3\n"}, got, cmp.AllowUnexported(result{})); diff != "" {
+	if diff := cmp.Diff(result{1, "", "rowel: there is no job 8_3\n"}, got, cmp.AllowUnexported(result{})); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"7", "8_3", "12_1", "12_2"}, f.cancelled); diff != "" {

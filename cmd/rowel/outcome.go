@@ -38,7 +38,7 @@ func jobEnd(j *core.Job) string {
 	}
 	text := fmt.Sprintf("job %s ended as %s", j.DisplayID(), j.State)
 	if j.State == core.JobCancelled && j.CancelledBy != "" {
-		text += " by " + j.CancelledBy
+		return text + " by " + j.CancelledBy
 	}
 	return text + because(j)
 }

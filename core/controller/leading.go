@@ -95,7 +95,9 @@ func (h handover) Stop(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, handoverLimit)
 	defer cancel()
 	if err := h.member.TransferLeadership(ctx); err != nil {
-		h.log.Info("leadership not handed over", "error", err)
+		if core.KindOf(err) != core.Conflict { // there is nobody to hand it to
+			h.log.Warn("leadership not handed over", "error", err)
+		}
 		return nil
 	}
 	h.awaitSuccessor(ctx)
