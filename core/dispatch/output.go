@@ -38,6 +38,12 @@ func (d *Dispatch) ReadOutput(ctx context.Context, job *core.Job, stream wire.Ou
 		return core.Errorf(core.NotFound, "node %s is not connected; the output of job %s is in %s on it",
 			node, job.DisplayID(), outputFile(job, stream))
 	}
+	if !job.State.Terminal() {
+		// The agent must have heard of the job before it is asked for its output.
+		if err := t.routed.await(ctx, t.view().Index(), t.done); err != nil {
+			return err
+		}
+	}
 	ask := &wire.ReadOutput{Job: wire.FromJob(job), Stream: stream, Offset: offset, Follow: follow}
 	for {
 		reader, err := s.outputs.open()

@@ -51,6 +51,7 @@ func (r *router) follow(view *state.View) {
 		}
 	}
 	r.index = view.Index()
+	r.tenure.routed.reach(r.index)
 }
 
 // reconcile brings together what a newly connected agent has and what the state wants

@@ -21,6 +21,7 @@ type tenure struct {
 	done    <-chan struct{} // closed when Run's time is over
 	joining chan joining    // to the router
 	reports *reports
+	routed  *routed
 
 	mu       sync.Mutex
 	sessions map[string]*session // guarded by mu; by node
@@ -44,6 +45,7 @@ func newTenure(d *Dispatch, done <-chan struct{}) *tenure {
 		done:     done,
 		joining:  make(chan joining),
 		reports:  newReports(d.proposer, d.logger),
+		routed:   newRouted(),
 		sessions: make(map[string]*session),
 	}
 }
