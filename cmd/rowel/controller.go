@@ -36,9 +36,9 @@ func runController(c *cli.Context) error {
 	}
 	logger := newLogger(loaded, c.App.ErrWriter)
 	// The guard is a parent that turns a crash nobody can recover into exit 70.
-	code, isParent, err := supervisor.Guard(logger, core.ExitCoreDied)
-	if isParent || err != nil {
-		return errors.Join(err, exitWith(code))
+	guarded, err := supervisor.Guard(logger, core.ExitCoreDied)
+	if guarded.IsParent || err != nil {
+		return errors.Join(err, exitWith(guarded.Code))
 	}
 	ctx, stop := untilStopped(c.Context)
 	defer stop()
@@ -47,6 +47,7 @@ func runController(c *cli.Context) error {
 		return startError(err)
 	}
 	defer replica.Close()
+	replica.Exit = guarded.Exit
 	return replica.Run(ctx)
 }
 

@@ -114,8 +114,7 @@ func TestFollowerPassesWritesAndReadsToTheLeader(t *testing.T) {
 	store, apply := state.New(), &sync.Mutex{}
 	leader := newReplica(t, "ctl-1", store, apply, true)
 	follower := newReplica(t, "ctl-2", state.New(), &sync.Mutex{}, true)
-	follower.leads.Store(false)
-	follower.leader.Store(&Leader{Name: "ctl-1", APIAddress: leader.address})
+	follower.follows("ctl-1", leader.address)
 	leader.agents.stdout = "hello"
 
 	client := follower.client(follower.address)
@@ -147,8 +146,7 @@ func TestTwoFollowersDoNotPassARequestInACircle(t *testing.T) {
 	a := newReplica(t, "ctl-1", state.New(), &sync.Mutex{}, true)
 	b := newReplica(t, "ctl-2", state.New(), &sync.Mutex{}, true)
 	for _, pair := range [][2]*replica{{a, b}, {b, a}} {
-		pair[0].leads.Store(false)
-		pair[0].leader.Store(&Leader{Name: "the other", APIAddress: pair[1].address})
+		pair[0].follows("the other", pair[1].address)
 	}
 	client, err := NewClient([]string{a.address}, 100*time.Millisecond)
 	if err != nil {
@@ -282,5 +280,31 @@ func TestFullDiskRefusesJobsAndTakesCancels(t *testing.T) {
 	outcomes, err := client.Cancel(t.Context(), []core.JobRef{{ID: first.Jobs[0]}})
 	if err != nil || outcomes[0] != nil {
 		t.Errorf("cancelling gives %v, %v", outcomes, err)
+	}
+}
+
+// TestRequestDoesNotWaitForALeaderThatHangs: it has the request, and another one leads.
+func TestRequestDoesNotWaitForALeaderThatHangs(t *testing.T) {
+	store, apply := state.New(), &sync.Mutex{}
+	old := newReplica(t, "ctl-1", store, apply, true)
+	old.hangs = make(chan struct{})
+	defer close(old.hangs)
+	next := newReplica(t, "ctl-3", store, apply, true)
+	follower := newReplica(t, "ctl-2", state.New(), &sync.Mutex{}, true)
+	moves := follower.follows("ctl-1", old.address)
+
+	done := make(chan error, 1)
+	go func() {
+		_, err := follower.client(follower.address).Submit(context.Background(), NewRequestKey(), []core.Submission{sleepJob(1000)})
+		done <- err
+	}()
+	select {
+	case err := <-done:
+		t.Fatalf("submitting to a leader that hangs gives %v", err)
+	case <-time.After(50 * time.Millisecond):
+	}
+	moves(Leader{Name: "ctl-3", APIAddress: next.address, Changed: never})
+	if err := <-done; err != nil {
+		t.Errorf("after another one leads, submitting gives %v", err)
 	}
 }

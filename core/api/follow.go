@@ -107,9 +107,11 @@ func (s jobService) Logs(ctx context.Context, request *connect.Request[wire.Logs
 func (s jobService) passLogs(ctx context.Context, leader *stubs, request *connect.Request[wire.LogsRequest], stream *connect.ServerStream[wire.LogsResponse]) error {
 	outgoing := connect.NewRequest(request.Msg)
 	s.carry(s.identify(ctx, request.Header()), outgoing.Header())
+	ctx, release := s.whileLeading(ctx)
+	defer release()
 	from, err := leader.jobs.Logs(ctx, outgoing)
 	if err != nil {
-		return fromLeader(err)
+		return fromLeader(ctx, err)
 	}
 	defer from.Close()
 	for from.Receive() {
@@ -118,7 +120,7 @@ func (s jobService) passLogs(ctx context.Context, leader *stubs, request *connec
 		}
 	}
 	if err := from.Err(); err != nil {
-		return fromLeader(err)
+		return fromLeader(ctx, err)
 	}
 	return nil
 }

@@ -46,6 +46,25 @@ func (l *leaderClients) close() {
 	}
 }
 
+// whileLeading returns a context that also ends when the controller at an address is no
+// longer the leader: one that has vanished without a word would keep its requests
+// waiting until the connection is given up.
+func (s *Server) whileLeading(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	passedTo := s.config.Leader()
+	go func() {
+		for leader := passedTo; leader.Name == passedTo.Name; leader = s.config.Leader() {
+			select {
+			case <-leader.Changed:
+			case <-ctx.Done():
+				return
+			}
+		}
+		cancel(core.Errorf(core.Unknown, "leadership moved on from %s while it had this request: it may be done", passedTo.Name))
+	}()
+	return ctx, func() { cancel(nil) }
+}
+
 // leaderStubs returns nil where this replica leads, otherwise the way to who does.
 func (s *Server) leaderStubs(header http.Header) (*stubs, error) {
 	leader := s.config.Leader()
@@ -89,9 +108,11 @@ func onLeader[Q, A any](
 	}
 	outgoing := connect.NewRequest(request.Msg)
 	s.carry(id, outgoing.Header())
-	response, err := remote(leader)(ctx, outgoing)
+	passed, release := s.whileLeading(ctx)
+	defer release()
+	response, err := remote(leader)(passed, outgoing)
 	if err != nil {
-		return nil, fromLeader(err)
+		return nil, fromLeader(passed, err)
 	}
 	return connect.NewResponse(response.Msg), nil
 }
@@ -120,7 +141,10 @@ func read[Q, A any](
 
 // fromLeader keeps the leader's sentence and kind. A leader that cannot be reached may
 // have done what was asked before it went.
-func fromLeader(err error) error {
+func fromLeader(ctx context.Context, err error) error {
+	if cause := context.Cause(ctx); core.KindOf(cause) == core.Unknown {
+		return cause
+	}
 	if notConnected(err) {
 		return core.Errorf(core.Unavailable, "the leader does not answer: %w", err)
 	}

@@ -26,9 +26,10 @@ type replica struct {
 	store   *state.Store
 	apply   *sync.Mutex
 	leads   atomic.Bool
-	leader  atomic.Pointer[Leader]
+	leader  atomic.Pointer[Leader] // who leads if this one does not; follows sets it
 	agents  fakeAgents
-	full    error // why no job is taken in
+	full    error         // why no job is taken in
+	hangs   chan struct{} // proposals wait for it, if it is set
 	past    []*core.Job
 	address string // TCP
 	socket  string
@@ -48,7 +49,7 @@ func newReplica(t *testing.T, name string, store *state.Store, apply *sync.Mutex
 			if leader := r.leader.Load(); leader != nil {
 				return *leader
 			}
-			return Leader{}
+			return Leader{Changed: never}
 		},
 		History: func(f history.Filter) (found []*core.Job, _ bool, _ error) {
 			for _, job := range r.past {
@@ -85,12 +86,28 @@ func newReplica(t *testing.T, name string, store *state.Store, apply *sync.Mutex
 	return r
 }
 
+var never = make(chan struct{})
+
+// follows makes the replica a follower of another one, and returns what ends that.
+func (r *replica) follows(name, address string) (ends func(next Leader)) {
+	changed := make(chan struct{})
+	r.leads.Store(false)
+	r.leader.Store(&Leader{Name: name, APIAddress: address, Changed: changed})
+	return func(next Leader) {
+		r.leader.Store(&next)
+		close(changed)
+	}
+}
+
 // alone returns a leading replica with a state of its own.
 func alone(t *testing.T, insecure bool) *replica {
 	return newReplica(t, "ctl-1", state.New(), &sync.Mutex{}, insecure)
 }
 
 func (r *replica) Propose(_ context.Context, command core.Command) (core.Result, error) {
+	if r.hangs != nil {
+		<-r.hangs
+	}
 	if !r.leads.Load() {
 		return nil, core.Errorf(core.NotLeader, "not the leader")
 	}

@@ -31,8 +31,9 @@ type Replica interface {
 // Leader is where the cluster's leader is.
 type Leader struct {
 	Self       bool
-	Name       string // empty: none is known
-	APIAddress string // empty: not announced yet
+	Name       string          // empty: none is known
+	APIAddress string          // empty: not announced yet
+	Changed    <-chan struct{} // closes when another Leader may be the answer
 }
 
 // Agents is what the server asks of the room that serves agents' streams.

@@ -15,10 +15,9 @@ import (
 const MaxMessageBytes = 16 << 20
 
 const (
-	dialTimeout   = 2 * time.Second
-	pingAfter     = 5 * time.Second // of silence on a connection
-	pingTimeout   = 5 * time.Second
-	responseLimit = 30 * time.Second // to the first byte of an answer
+	dialTimeout = 2 * time.Second
+	pingAfter   = 2 * time.Second // of silence on a connection
+	pingTimeout = 2 * time.Second
 )
 
 // endpoint is one controller as a client reaches it.
@@ -48,7 +47,7 @@ func newEndpoint(address string) (*endpoint, error) {
 }
 
 // newHTTPClient speaks HTTP/2 without TLS over one kept connection, and notices within
-// ten seconds that the other end is gone.
+// four seconds that the other end is gone without a word.
 func newHTTPClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
 	var protocols http.Protocols
 	protocols.SetUnencryptedHTTP2(true)

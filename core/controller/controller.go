@@ -29,6 +29,9 @@ const heartbeatEvery = 5 * time.Second
 
 // Controller is one replica. New opens everything, Run serves, Close lets go.
 type Controller struct {
+	// Exit ends the process when the core is dead. New sets os.Exit.
+	Exit func(code int)
+
 	config    *config.Config
 	version   string
 	log       hclog.Logger
@@ -56,7 +59,7 @@ type Controller struct {
 // New binds the ports, locks the data directory and opens what is in it. Nothing
 // listens to anybody before Run. The caller closes the controller.
 func New(ctx context.Context, c *config.Config, version string, logger hclog.Logger) (*Controller, error) {
-	ctl := &Controller{config: c, version: version, log: logger, startedAt: time.Now(), store: state.New()}
+	ctl := &Controller{Exit: os.Exit, config: c, version: version, log: logger, startedAt: time.Now(), store: state.New()}
 	if err := ctl.open(ctx); err != nil {
 		ctl.Close()
 		return nil, err

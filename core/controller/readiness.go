@@ -2,7 +2,6 @@ package controller
 
 import (
 	"context"
-	"os"
 	"time"
 
 	"github.com/rowelhq/rowel/core"
@@ -63,7 +62,7 @@ func (c *Controller) watchDeath(ctx context.Context) {
 		RefuseRequests: c.refuseBecause,
 		Facts:          c.facts,
 		Code:           core.ExitCoreDied,
-		Exit:           os.Exit,
+		Exit:           c.Exit,
 	}.Run(ctx, died)
 }
 
@@ -75,10 +74,16 @@ func (c *Controller) facts() []any {
 	}
 }
 
+// answersTime is what the answers to the requests under way get to leave the process:
+// the member has settled them all by now, and who is answered need not find out by a
+// time limit.
+const answersTime = 50 * time.Millisecond
+
 // refuseBecause makes the API answer nothing but why.
 func (c *Controller) refuseBecause(death supervisor.Death) {
 	err := core.Errorf(core.Unavailable, "controller %s is dead (%s: %w): ask another one", c.config.Name, death.Kind, death.Cause)
 	c.refusal.Store(&err)
+	time.Sleep(answersTime)
 }
 
 func (c *Controller) refuse() error {

@@ -12,8 +12,8 @@ import (
 
 // leader says where the leader serves the API, as far as this replica knows.
 func (c *Controller) leader() api.Leader {
-	leadership, _ := c.member.Leadership()
-	leader := api.Leader{Self: leadership.Leading, Name: leadership.LeaderName}
+	leadership, changed := c.member.Leadership()
+	leader := api.Leader{Self: leadership.Leading, Name: leadership.LeaderName, Changed: changed}
 	if member, ok := c.store.View().Member(leadership.LeaderID); ok {
 		leader.APIAddress = member.APIAddress
 	}

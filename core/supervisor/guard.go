@@ -16,13 +16,21 @@ import (
 // guardEnv tells a process that it is a guarded child and that descriptor crashFD takes
 // the text of its crash. It is gone from the environment before anything else can see it.
 const (
-	guardEnv = "ROWEL_GUARDED"
-	crashFD  = 3 // the first of exec.Cmd.ExtraFiles
+	guardEnv   = "ROWEL_GUARDED"
+	crashFD    = 3 // the first of exec.Cmd.ExtraFiles
+	farewellFD = 4 // takes one byte: the code with which the child ends
 )
 
+// Guarded is what Guard made of a process.
+type Guarded struct {
+	IsParent bool
+	Code     int            // the parent's exit code
+	Exit     func(code int) // how the child ends itself, in place of os.Exit
+}
+
 // Guard makes a tiny parent of this process, which runs the same command again as its
-// child and waits for it. The parent returns the exit code to use and true; the child
-// returns false and goes on.
+// child and waits for it. The parent returns with the exit code to use; the child goes
+// on.
 //
 // The reason: Go lets nobody recover a panic in a goroutine of the Raft library, nor a
 // fatal error of the runtime. The parent sees such a crash from outside, logs the line
@@ -35,11 +43,20 @@ const (
 // must not take a repetition for urgency. When the parent dies the kernel kills the
 // child, so that there is never one that nobody watches.
 //
+// A child that calls Exit and is still there a second later, because the kernel cannot
+// let go of a thread that waits for its disk, is left to the kernel.
+//
 // Call it on the main goroutine, first thing in main.
-func Guard(logger hclog.Logger, crashCode int) (code int, isParent bool, err error) {
+func Guard(logger hclog.Logger, crashCode int) (Guarded, error) {
 	if os.Getenv(guardEnv) != "" {
-		return 0, false, becomeChild()
+		return becomeChild()
 	}
+	code, err := watchOver(logger, crashCode)
+	return Guarded{IsParent: true, Code: code}, err
+}
+
+// watchOver starts the child and returns the parent's exit code.
+func watchOver(logger hclog.Logger, crashCode int) (int, error) {
 	// The kernel's death signal follows the thread that made the child, not the process.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -48,50 +65,65 @@ func Guard(logger hclog.Logger, crashCode int) (code int, isParent bool, err err
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGQUIT)
 	defer signal.Stop(signals)
 
-	child, crash, err := startChild()
+	child, crash, late, err := startChild()
 	if err != nil {
-		return 0, true, fmt.Errorf("start the guarded process: %w", err)
+		return 0, fmt.Errorf("start the guarded process: %w", err)
 	}
 	stopForwarding := forward(signals, child.Process)
-	err = child.Wait()
-	stopForwarding()
-	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
-		return 0, true, fmt.Errorf("wait for the guarded process: %w", err)
+	defer stopForwarding()
+	ended := make(chan error, 1)
+	go func() { ended <- child.Wait() }()
+	select {
+	case code := <-late:
+		return code, nil
+	case err = <-ended:
+	}
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
+		return 0, fmt.Errorf("wait for the guarded process: %w", err)
 	}
 	code, crashed := judge(child.ProcessState.Sys().(syscall.WaitStatus), crash.headline())
 	if crashed != "" {
 		logger.Error(deathMessage, "kind", "crash", "error", crashed)
 		code = crashCode
 	}
-	return code, true, nil
+	return code, nil
 }
 
 // becomeChild makes the runtime write a crash to the parent's pipe as well as to
 // standard error.
-func becomeChild() error {
+func becomeChild() (Guarded, error) {
 	if err := os.Unsetenv(guardEnv); err != nil {
-		return err
+		return Guarded{}, err
 	}
-	var status syscall.Stat_t
-	if err := syscall.Fstat(crashFD, &status); err != nil || status.Mode&syscall.S_IFMT != syscall.S_IFIFO {
-		return errors.New(guardEnv + " is set, but nobody guards this process: unset it")
+	for _, fd := range []int{crashFD, farewellFD} {
+		var status syscall.Stat_t
+		if err := syscall.Fstat(fd, &status); err != nil || status.Mode&syscall.S_IFMT != syscall.S_IFIFO {
+			return Guarded{}, errors.New(guardEnv + " is set, but nobody guards this process: unset it")
+		}
 	}
 	// SetCrashOutput keeps a duplicate that jobs and other children do not inherit.
 	pipe := os.NewFile(crashFD, "crash output")
 	defer pipe.Close()
 	if err := debug.SetCrashOutput(pipe, debug.CrashOptions{}); err != nil {
-		return fmt.Errorf("set crash output: %w", err)
+		return Guarded{}, fmt.Errorf("set crash output: %w", err)
 	}
-	return nil
+	syscall.CloseOnExec(farewellFD)
+	return Guarded{Exit: exitFunc(os.NewFile(farewellFD, "farewell"))}, nil
 }
 
 // startChild runs this very executable again, even if its file has been replaced.
-func startChild() (*exec.Cmd, *crashReader, error) {
+func startChild() (*exec.Cmd, *crashReader, <-chan int, error) {
 	reader, writer, err := os.Pipe()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer writer.Close()
+	farewell, farewellWriter, err := os.Pipe()
+	if err != nil {
+		reader.Close()
+		return nil, nil, nil, err
+	}
+	defer farewellWriter.Close()
 	child := &exec.Cmd{
 		Path:        "/proc/self/exe",
 		Args:        os.Args,
@@ -99,14 +131,15 @@ func startChild() (*exec.Cmd, *crashReader, error) {
 		Stdin:       os.Stdin,
 		Stdout:      os.Stdout,
 		Stderr:      os.Stderr,
-		ExtraFiles:  []*os.File{writer},
+		ExtraFiles:  []*os.File{writer, farewellWriter},
 		SysProcAttr: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	}
 	if err := child.Start(); err != nil {
 		reader.Close()
-		return nil, nil, err
+		farewell.Close()
+		return nil, nil, nil, err
 	}
-	return child, readCrash(reader), nil
+	return child, readCrash(reader), overdue(farewell), nil
 }
 
 // forward passes signals on until the returned function is called.

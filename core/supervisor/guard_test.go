@@ -31,13 +31,13 @@ func TestMain(m *testing.M) {
 		return
 	}
 	logger := hclog.New(&hclog.LoggerOptions{Output: os.Stderr, DisableTime: true})
-	code, isParent, err := supervisor.Guard(logger, 70)
+	guarded, err := supervisor.Guard(logger, 70)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
-	if isParent {
-		os.Exit(code)
+	if guarded.IsParent {
+		os.Exit(guarded.Code)
 	}
 	os.Exit(behaviours[behaviour]())
 }
