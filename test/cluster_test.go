@@ -31,8 +31,9 @@ type replica struct {
 }
 
 // newCluster starts controllers, waits until one leads, and connects a client that
-// knows them all. extra is added to each controller's configuration.
-func newCluster(t testing.TB, controllers int, extra string) *cluster {
+// knows them all. extra is added to each controller's configuration. Data directories
+// are on the disks, as far as there are any.
+func newCluster(t testing.TB, controllers int, extra string, disks ...*disk) *cluster {
 	t.Helper()
 	c := &cluster{t: t, dir: t.TempDir()}
 	ports := freePorts(t, 4*controllers)
@@ -46,12 +47,15 @@ func newCluster(t testing.TB, controllers int, extra string) *cluster {
 			api:  ports[4*i], raft: ports[4*i+1], probes: ports[4*i+2], metrics: ports[4*i+3],
 		}
 		r.data = filepath.Join(c.dir, r.name)
+		if i < len(disks) {
+			r.data = filepath.Join(disks[i].path, r.name)
+		}
 		text := fmt.Sprintf("name = %q\ndata_dir = %q\ninsecure = true\napi { listen = %q }\nprobes { listen = %q }\nmetrics { listen = %q }\n",
 			r.name, r.data, r.api, r.probes, r.metrics)
 		if controllers > 1 {
 			text += fmt.Sprintf("raft {\n  listen = %q\n  peers = %s\n}\n", r.raft, hclList(peers))
 		} else {
-			text += fmt.Sprintf("raft { listen = %q }\n", r.raft)
+			text += fmt.Sprintf("raft {\n  listen = %q\n}\n", r.raft)
 		}
 		r.config = writeFile(t, c.dir, r.name+".hcl", text+extra, 0o644)
 		r.process = start(t, r.name, "controller", "-config", r.config)

@@ -45,6 +45,7 @@ func (p *process) start() {
 	p.t.Helper()
 	p.cmd = exec.Command(rowel, p.args...)
 	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	p.cmd.WaitDelay = 100 * time.Millisecond // a child that its disk holds back keeps the pipe
 	p.cmd.Env = append(os.Environ(), "ROWEL_ADDR=")
 	if err := p.cmd.Start(); err != nil {
 		p.t.Fatalf("start rowel %s: %v", strings.Join(p.args, " "), err)
@@ -211,4 +212,9 @@ func hclList(addresses []string) string {
 		quoted = append(quoted, fmt.Sprintf("%q", a))
 	}
 	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// timeout returns a context of the test that ends after so long.
+func timeout(t testing.TB, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(t.Context(), limit)
 }
