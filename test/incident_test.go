@@ -131,6 +131,7 @@ func (w *wired) stop(i int) {
 // wipe removes the data of a controller that does not run.
 func (w *wired) wipe(i int) {
 	w.t.Helper()
+	w.replicas[i].log.reset() // what the server before it said is not this one's
 	if err := os.RemoveAll(w.replicas[i].data); err != nil {
 		w.t.Fatal(err)
 	}

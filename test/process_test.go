@@ -142,6 +142,13 @@ func (b *logBuffer) String() string {
 	return b.text.String()
 }
 
+// reset forgets what was printed.
+func (b *logBuffer) reset() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.text.Reset()
+}
+
 func (b *logBuffer) tail(lines int) string {
 	all := strings.Split(strings.TrimSpace(b.String()), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
