@@ -96,6 +96,9 @@ func newMetrics(c *Controller) *metrics {
 	counter("policy_strikes", "Faults of the policy.", "policy", func(c *Controller) map[string]float64 {
 		return map[string]float64{c.policy.Name(): float64(c.policy.strikes())}
 	})
+	gauge("policy_fuel_used", "Units of fuel that the policy's last cycle used.", "policy", func(c *Controller) map[string]float64 {
+		return map[string]float64{c.policy.Name(): float64(c.policy.Stats().LastFuel)}
+	})
 	gauge("policy_circuit_open", "1 once the policy has failed too often to be called.", "policy", func(c *Controller) map[string]float64 {
 		return map[string]float64{c.policy.Name(): flag(c.policy.Open())[""]}
 	})
