@@ -19,7 +19,7 @@ GUEST_SOURCES := go.mod $(shell find sdk plugins -name '*.go' -not -name '*_test
 
 .DEFAULT_GOAL := build
 .DELETE_ON_ERROR:
-.PHONY: help build demo test lint bench proto plugins clean
+.PHONY: help build demo test torture lint bench proto plugins clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "%-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ else
 	go test -race $(TESTFLAGS) ./core/...
 	go test $(TESTFLAGS) $$(go list ./... | grep -v '^github.com/rowelhq/rowel/core')
 endif
+
+torture: plugins ## power cuts, partitions and kills for up to an hour, as root
+	ROWEL_TORTURE=1 go test -count=1 -timeout 90m -v -run 'Linearizable|PowerCuts' ./test
 
 lint: plugins ## gofumpt, go vet, staticcheck, and a clean tree afterwards
 	@unformatted=$$(go run mvdan.cc/gofumpt@$(GOFUMPT) -l .) || exit 1; \
