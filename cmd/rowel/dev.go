@@ -73,7 +73,7 @@ func runDev(c *cli.Context) error {
 		defer os.RemoveAll(loaded.DataDir)
 	}
 	if len(argv) > 0 && !c.IsSet("config") {
-		loaded.Log.Level = "warn" // the output is the job's
+		loaded.Log.Level = "error" // the output is the job's
 	}
 	return devCluster(c, loaded, argv)
 }

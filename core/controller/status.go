@@ -59,10 +59,17 @@ func (c *Controller) status() *wire.StatusResponse {
 	if leadership.Leading {
 		status.Policy = c.policyStatus()
 		if status.Policy.CircuitOpen {
-			status.Warnings = append(status.Warnings, "policy "+c.policy.Name()+" has failed too often and is not called any more: the embedded policy decides; mend it and restart the controller")
+			status.Warnings = append(status.Warnings, c.circuitWarning())
 		}
 	}
 	return status
+}
+
+func (c *Controller) circuitWarning() string {
+	if c.policy == c.fallback {
+		return "the embedded policy has failed too often: report this with the log of this controller"
+	}
+	return "policy " + c.policy.Name() + " has failed too often and is not called any more: the embedded policy decides; mend it and restart the controller"
 }
 
 func (c *Controller) policyStatus() *wire.PolicyStatus {
