@@ -93,7 +93,7 @@ func (m *Member) begin() error {
 	id := m.identity.get()
 	m.logger.Info("opened store", "server", id.serverID(), "cluster_id", id.Cluster)
 	if m.stream != nil {
-		m.wg.Go(m.stream.serve)
+		m.stream.start()
 	}
 	m.wg.Go(m.monitor.run)
 	m.wg.Go(m.proposer.run)

@@ -69,6 +69,9 @@ func newStream(cfg Config, g gate) *stream {
 	}
 }
 
+// start begins to accept connections; Close waits for that to end as well.
+func (s *stream) start() { s.wg.Go(s.serve) }
+
 // serve accepts connections until the stream is cut or closed.
 func (s *stream) serve() {
 	for {
