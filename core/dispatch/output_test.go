@@ -219,3 +219,25 @@ func TestReadersOfOneNodeAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// Who follows a job from the moment of its start must not be told that its node knows
+// nothing of it: the launch goes out before the request.
+func TestOutputIsAskedForAfterTheLaunch(t *testing.T) {
+	inRoom(t, func(t *testing.T, r *room) {
+		a := r.connect("n1", "a1")
+		defer a.hangUp()
+		for range 50 {
+			id := r.start("n1")
+			reading := r.read(id, 0, nil)
+			if launched := a.launched(); launched != id {
+				t.Fatalf("launched job %d, want %d", launched, id)
+			}
+			a.output(&wire.OutputChunk{Request: a.asked().GetRequest(), Done: true})
+			if err := <-reading.done; err != nil {
+				t.Fatalf("read job %d: %v", id, err)
+			}
+			a.report(core.JobCompleted, id)
+			a.acked()
+		}
+	})
+}
