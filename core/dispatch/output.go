@@ -23,7 +23,7 @@ const (
 //
 // It returns a NotFound error if the job has not started, its node is not connected or
 // the agent has no such output; an Unavailable error if the connection is lost on the
-// way; ctx's error when ctx is done; and whatever each returns.
+// way, or not there while a job is followed that is not over; ctx's error when ctx is done; and whatever each returns.
 func (d *Dispatch) ReadOutput(ctx context.Context, job *core.Job, stream wire.OutputStream, offset uint64, follow bool, each func(*wire.OutputChunk) error) error {
 	t := d.current()
 	if t == nil {
@@ -35,7 +35,11 @@ func (d *Dispatch) ReadOutput(ctx context.Context, job *core.Job, stream wire.Ou
 	}
 	s := t.session(node)
 	if s == nil || !s.welcomed.Load() {
-		return core.Errorf(core.NotFound, "node %s is not connected; the output of job %s is in %s on it",
+		kind := core.NotFound
+		if follow && !job.State.Terminal() {
+			kind = core.Unavailable // its agent is on its way, as after a change of leader
+		}
+		return core.Errorf(kind, "node %s is not connected; the output of job %s is in %s on it",
 			node, job.DisplayID(), outputFile(job, stream))
 	}
 	if !job.State.Terminal() {
