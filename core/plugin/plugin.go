@@ -89,6 +89,9 @@ func (p *Plugin) Cycle(ctx context.Context, picture *abi.Picture) (*abi.Plan, er
 		return err
 	})
 	took := time.Since(began)
+	if err == nil && p.isBloated() {
+		p.discard(ctx)
+	}
 	p.ledger.change(func(s *Stats) {
 		s.Cycles++
 		s.LastDuration, s.LastFuel = took, p.tank.used
@@ -104,6 +107,14 @@ func (p *Plugin) Cycle(ctx context.Context, picture *abi.Picture) (*abi.Plan, er
 		return nil, fmt.Errorf("policy %s %s: %w", p.manifest.Name, p.manifest.Version, err)
 	}
 	return plan, nil
+}
+
+// isBloated reports whether the instance has grown so far that a fresh one is due. A
+// guest's memory never shrinks, and the Go runtime in a guest, which cannot collect
+// between two calls, now and then lets it grow until the limit stops an innocent cycle. A
+// guest keeps nothing, so a fresh instance costs some milliseconds and nobody a strike.
+func (p *Plugin) isBloated() bool {
+	return p.current.memory.usable > uint64(p.limits.Memory)/2
 }
 
 // guarded runs f on the current instance, or a fresh one, within the limits of fuel and

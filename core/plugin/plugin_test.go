@@ -197,3 +197,17 @@ func reservations(t *testing.T) (limits uint64) {
 	}
 	return limits
 }
+
+// A guest that keeps more with every cycle gets a fresh instance in time, and no strike:
+// it answers every time.
+func TestGuestThatGrowsIsReplacedBeforeItsLimitStopsIt(t *testing.T) {
+	p := load(t, zooModule, zooLimits)
+	for cycle := range 40 {
+		if _, err := p.Cycle(t.Context(), picture(seedLeak)); err != nil {
+			t.Fatalf("cycle %d: %v", cycle, err)
+		}
+	}
+	if stats := p.Stats(); stats.Instances < 5 || stats.LastStrike != nil {
+		t.Errorf("%d instances, last strike %v; want several and none", stats.Instances, stats.LastStrike)
+	}
+}

@@ -28,6 +28,7 @@ const (
 	seedNothing    = 12
 	seedRecursion  = 13
 	seedBadLog     = 14
+	seedLeak       = 15
 )
 
 // zooLimits leaves room for 30 MiB of zeros but not for hoarding.

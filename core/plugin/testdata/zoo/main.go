@@ -95,6 +95,9 @@ func behave(p *abi.Picture) (result uint64, is bool) {
 		return deep(p, 0), true
 	case 14:
 		hostLog(abi.LogInfo, unsafe.Pointer(uintptr(0xfffffff0)), 1<<20)
+	case 15:
+		hoard = append(hoard, make([]byte, 16<<20))
+		calls = 1 // of a good plan
 	}
 	return 0, false
 }
