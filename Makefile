@@ -8,6 +8,9 @@ RACE      ?=
 TESTFLAGS ?=
 BENCHTIME ?= 1s
 
+# For one package, on a slow machine: the tests in test/ take some seven minutes on two quiet cores.
+TESTLIMIT = 30m
+
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 
 # A directory below plugins/policy is one guest; its .wasm is embedded by core/plugin.
@@ -33,10 +36,10 @@ demo: build ## run examples/hello.sh as a job on a throw-away cluster in one pro
 # The race detector is for the core's goroutines. The tests in test/ start real processes: it would only slow them.
 test: plugins ## run the tests; RACE=1 adds the race detector where goroutines are ours
 ifeq ($(RACE),)
-	go test $(TESTFLAGS) ./...
+	go test -timeout $(TESTLIMIT) $(TESTFLAGS) ./...
 else
-	go test -race $(TESTFLAGS) ./core/...
-	go test $(TESTFLAGS) $$(go list ./... | grep -v '^github.com/rowelhq/rowel/core')
+	go test -race -timeout $(TESTLIMIT) $(TESTFLAGS) ./core/...
+	go test -timeout $(TESTLIMIT) $(TESTFLAGS) $$(go list ./... | grep -v '^github.com/rowelhq/rowel/core')
 endif
 
 torture: plugins ## power cuts, partitions and kills for up to an hour, as root
