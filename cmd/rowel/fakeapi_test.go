@@ -33,6 +33,8 @@ type fakeAPI struct {
 	ended     chan struct{} // closed: the jobs are over
 	shown     chan struct{} // closed at the first call for output
 
+	loseOutput bool // the output of every job is gone
+
 	submitted []*wire.Submission
 	listed    *wire.ListJobsRequest
 	asked     *wire.HistoryRequest
@@ -128,6 +130,9 @@ func (f fakeJobs) Wait(ctx context.Context, _ *connect.Request[wire.WaitRequest]
 func (f fakeJobs) Logs(ctx context.Context, r *connect.Request[wire.LogsRequest], stream *connect.ServerStream[wire.LogsResponse]) error {
 	unlock := f.lock()
 	output, refuse := f.output, f.refuse
+	if f.loseOutput {
+		refuse = connect.NewError(connect.CodeNotFound, errSaid)
+	}
 	select {
 	case <-f.shown:
 	default:

@@ -96,11 +96,20 @@ func follow(ctx context.Context, client *api.Client, job *core.Submission, a *at
 	ids <- ref.ID
 	watching.Go(func() { a.explainWaiting(ctx, client, ref) })
 
-	err = client.Logs(ctx, ref, wire.OutputStream_OUTPUT_STREAM_UNSPECIFIED, true, a.show)
-	if err != nil && ctx.Err() == nil {
-		warn(a.stderr, fmt.Sprintf("the output of job %d is lost to us: %v", ref.ID, err))
+	lost := client.Logs(ctx, ref, wire.OutputStream_OUTPUT_STREAM_UNSPECIFIED, true, a.show)
+	jobs, err := client.Wait(ctx, ref)
+	if err != nil {
+		return orInterrupted(ctx, err)
 	}
-	return orInterrupted(ctx, waitFor(ctx, client, ref, a.stderr))
+	if lost != nil && !neverRan(jobs) {
+		warn(a.stderr, fmt.Sprintf("the output of job %d is lost to us: %v", ref.ID, lost))
+	}
+	return exitAs(jobs, a.stderr)
+}
+
+// neverRan reports whether a job ended before its first instruction: it has no output.
+func neverRan(jobs []*core.Job) bool {
+	return len(jobs) == 1 && (jobs[0].StartedAt.IsZero() || jobs[0].Reason == core.ReasonJobLaunchFailure)
 }
 
 // show writes a piece of output where it belongs.

@@ -156,6 +156,20 @@ func TestRunLeavesTheJobAtTheSecondInterrupt(t *testing.T) {
 	}
 }
 
+func TestRunTellsOfLostOutputUnlessTheJobNeverRan(t *testing.T) {
+	f := newFakeAPI(t)
+	f.loseOutput = true
+	f.jobs = []*core.Job{endedJob(core.JobCompleted, 0, 0)}
+	if got := f.run(t, "run", "true"); got.code != 0 || got.stderr != "rowel: the output of job 7 is lost to us: what the controller said\n" {
+		t.Errorf("got %+v", got)
+	}
+
+	f.jobs[0].State, f.jobs[0].Reason = core.JobFailed, core.ReasonJobLaunchFailure
+	if got := f.run(t, "run", "true"); got.code != 1 || got.stderr != "rowel: job 7 ended as FAILED: JobLaunchFailure\n" {
+		t.Errorf("got %+v", got)
+	}
+}
+
 func TestRunRefusesNothingToRun(t *testing.T) {
 	rowel(t, "run").fails(t, 64, "run: the command is missing")
 	rowel(t, "run", "--array=1-3", "x").fails(t, 64, `run: no option "--array"`)
